@@ -1,0 +1,31 @@
+/* tithe.h - everything. Tithe makes distributed learning cheap to communicate.
+ *
+ *   codec.h     a gradient to packed bytes and back     (start here)
+ *   feedback.h  keep what was not sent
+ *   frame.h     read a frame from a file or a stranger
+ *   check.h     measure what a codec claims
+ *   variant.h   bring your own selector or quantizer
+ *   status.h    what can go wrong
+ *
+ * No global state, no init call, no allocation inside a step; the library never exits, aborts or prints. */
+#ifndef TITHE_H
+#define TITHE_H
+
+#include "tithe/check.h"
+#include "tithe/codec.h"
+#include "tithe/feedback.h"
+#include "tithe/frame.h"
+#include "tithe/status.h"
+#include "tithe/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TITHE_VERSION "0.1.0"
+TITHE_API const char *tithe_version(void); /* of the library that is linked, as in TITHE_VERSION */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,108 @@
+/* bits.h - bit streams: the first bit is the lowest of the first byte, and numbers go in lowest bit first.
+ *
+ * The writer wants its bytes zeroed by nobody: it stores whole bytes as they fill. The reader never reads outside
+ * its array; past the end it sees zeros and remembers that it overran. */
+#ifndef BASE_BITS_H
+#define BASE_BITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct bit_writer {
+    uint8_t *next;
+    uint64_t pending; /* bits not stored yet, the oldest lowest */
+    unsigned count;   /* how many: below 8 between calls */
+    uint64_t total;
+} bit_writer;
+
+static inline bit_writer bit_writer_at(uint8_t *dst)
+{
+    return (bit_writer){.next = dst};
+}
+
+/* width at most 32, value below 2^width */
+static inline void bits_put(bit_writer *w, uint32_t value, unsigned width)
+{
+    w->pending |= (uint64_t)value << w->count;
+    w->count += width;
+    w->total += width;
+    while (w->count >= 8) {
+        *w->next++ = (uint8_t)w->pending;
+        w->pending >>= 8;
+        w->count -= 8;
+    }
+}
+
+static inline void bits_put_zeros(bit_writer *w, uint64_t count)
+{
+    for (; count > 32; count -= 32) bits_put(w, 0, 32);
+    bits_put(w, 0, (unsigned)count);
+}
+
+/* Pad with zeros to a whole byte; returns the bits before padding. */
+static inline uint64_t bits_finish(bit_writer *w)
+{
+    const uint64_t total = w->total;
+    if (w->count) bits_put(w, 0, 8 - w->count);
+    return total;
+}
+
+typedef struct bit_reader {
+    const uint8_t *bytes;
+    uint64_t position, end; /* in bits */
+    bool overrun;
+} bit_reader;
+
+static inline bit_reader bit_reader_at(const uint8_t *bytes, size_t length, uint64_t position)
+{
+    return (bit_reader){.bytes = bytes, .position = position, .end = (uint64_t)length * 8};
+}
+
+/* Up to 32 bits from where the reader stands, without moving it. */
+static inline uint64_t bits_peek(const bit_reader *r, unsigned width)
+{
+    uint64_t value = 0;
+    const unsigned skip = (unsigned)(r->position % 8);
+    const uint64_t last = r->end / 8;
+    uint64_t at = r->position / 8;
+    for (unsigned got = 0; got < skip + width && at < last; got += 8, at++) value |= (uint64_t)r->bytes[at] << got;
+    return (value >> skip) & ((UINT64_C(1) << width) - 1);
+}
+
+static inline uint32_t bits_get(bit_reader *r, unsigned width)
+{
+    const uint64_t value = bits_peek(r, width);
+    r->position += width;
+    if (r->position > r->end) r->overrun = true;
+    return (uint32_t)value;
+}
+
+/* The number of zeros before the next one, which is taken too. */
+static inline uint64_t bits_get_unary(bit_reader *r)
+{
+    uint64_t zeros = 0;
+    while (r->position < r->end) {
+        const uint64_t window = bits_peek(r, 32);
+        if (window) {
+            const unsigned here = (unsigned)__builtin_ctzll(window);
+            r->position += here + 1;
+            return zeros + here;
+        }
+        const uint64_t left = r->end - r->position;
+        const uint64_t step = left < 32 ? left : 32;
+        r->position += step;
+        zeros += step;
+    }
+    r->overrun = true;
+    return zeros;
+}
+
+/* True when all bits from the reader to the end of the byte it stands in are zero. */
+static inline bool bits_padding_is_zero(const bit_reader *r)
+{
+    const unsigned used = (unsigned)(r->position % 8);
+    return used == 0 || r->bytes[r->position / 8] >> used == 0;
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* rng.h - randomness as a pure function of (seed, step, rank, tensor, purpose, position).
+ *
+ * Blocks of 4096 numbers are seeded on their own, so any block can be made in any order and on any number of
+ * threads. Inside a block, eight lanes of xorshift128+ run side by side, which vector units do at the speed of
+ * memory; a block is so short (256 steps of a lane) that the generator's linear weakness, which needs more than
+ * 256 bits of one lane's lowest bit to show, never comes into play. docs/format.md states it to the bit, since
+ * the decoder of `randk` has to draw the same indices. */
+#ifndef BASE_RNG_H
+#define BASE_RNG_H
+
+#include "tithe/variant.h"
+
+typedef enum rng_purpose { RNG_SELECT = 1, RNG_QUANTIZE = 2, RNG_NORM = 3 } rng_purpose;
+
+/* The finalizer of splitmix64: every bit of the result depends on every bit of z. */
+static inline uint64_t rng_mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+tithe_key ti_rng_key(uint64_t seed, uint32_t step, uint32_t rank, uint32_t tensor, rng_purpose purpose);
+
+/* The same for another purpose, where only the key is at hand. */
+tithe_key ti_rng_derive(tithe_key key, rng_purpose purpose);
+
+/* 64 bits of its own for one position: for the rare draw that needs more than its block gave. */
+static inline uint64_t rng_at(tithe_key key, uint64_t position)
+{
+    return rng_mix(rng_mix(key.a ^ position) + key.b);
+}
+
+/* One number after the other, for code that cannot say beforehand how many it needs. */
+typedef struct rng_stream {
+    tithe_key key;
+    uint64_t block;
+    unsigned used;
+    uint32_t numbers[TITHE_BLOCK];
+} rng_stream;
+
+void ti_rng_stream_start(rng_stream *s, tithe_key key);
+uint32_t ti_rng_stream_below(rng_stream *s, uint32_t limit); /* uniform in [0, limit), limit >= 1 */
+
+#endif

@@ -1,0 +1,183 @@
+/* spec.c - see spec.h. */
+#include "base/spec.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+static spec_piece trim(spec_piece p)
+{
+    while (p.start < p.end && isspace((unsigned char)p.text[p.start])) p.start++;
+    while (p.end > p.start && isspace((unsigned char)p.text[p.end - 1])) p.end--;
+    return p;
+}
+
+/* Cut at the first `mark`: what stands before it is returned, what stands after it stays in *rest. */
+static spec_piece cut(spec_piece *rest, char mark)
+{
+    spec_piece head = *rest;
+    const char *at = memchr(rest->text + rest->start, mark, rest->end - rest->start);
+    if (at) head.end = (size_t)(at - rest->text);
+    rest->start = at ? head.end + 1 : rest->end;
+    return trim(head);
+}
+
+void ti_spec_split(spec_piece piece, spec_piece *name, spec_piece *arguments)
+{
+    *name = cut(&piece, ':');
+    *arguments = piece;
+}
+
+bool ti_spec_is(spec_piece name, const char *word)
+{
+    const size_t length = strlen(word);
+    return name.end - name.start == length && memcmp(name.text + name.start, word, length) == 0;
+}
+
+size_t ti_spec_count(const tithe_param *table)
+{
+    size_t count = 0;
+    while (table && table[count].name) count++;
+    return count;
+}
+
+int ti_spec_find(const tithe_param *table, const char *name)
+{
+    for (int i = 0; table && table[i].name; i++)
+        if (strcmp(table[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* Length of the choice at `list`, which ends at '|' or at the end of the text. */
+static size_t choice_length(const char *list)
+{
+    return strcspn(list, "|");
+}
+
+static const char *next_choice(const char *list)
+{
+    list += choice_length(list);
+    return *list ? list + 1 : NULL;
+}
+
+static double find_choice(const char *choices, spec_piece word)
+{
+    double place = 0;
+    for (const char *c = choices; c; c = next_choice(c), place++) {
+        const size_t length = choice_length(c);
+        if (word.end - word.start == length && memcmp(word.text + word.start, c, length) == 0) return place;
+    }
+    return NAN;
+}
+
+/* "keep, k, rule" */
+static void list_names(const tithe_param *table, char *dst, size_t size)
+{
+    size_t used = 0;
+    dst[0] = 0;
+    for (int i = 0; table && table[i].name && used < size; i++)
+        used += (size_t)snprintf(dst + used, size - used, "%s%s", i ? ", " : "", table[i].name);
+}
+
+tithe_status ti_spec_check(const char *owner, const tithe_param *param, double value, size_t position,
+                        tithe_error *error)
+{
+    if (isfinite(value) && value >= param->min && value <= param->max && !(param->whole && value != floor(value)))
+        return TITHE_OK;
+    return ti_fail(error, TITHE_E_SPEC, position, "%s of %s is %.9g, but must be a %s from %.9g to %.9g.", param->name,
+                owner, value, param->whole ? "whole number" : "number", param->min, param->max);
+}
+
+static tithe_status read_value(const char *owner, spec_piece word, const tithe_param *param, double *value,
+                               tithe_error *error)
+{
+    char text[64];
+    const size_t length = word.end - word.start;
+    if (length >= sizeof text)
+        return ti_fail(error, TITHE_E_SPEC, word.start, "The value of %s is too long to be a number.", param->name);
+    memcpy(text, word.text + word.start, length);
+    text[length] = 0;
+
+    if (param->choices) {
+        *value = find_choice(param->choices, word);
+        if (isnan(*value))
+            return ti_fail(error, TITHE_E_SPEC, word.start, "%s of %s is \"%s\", but must be one of %s.", param->name,
+                        owner, text, param->choices);
+        return TITHE_OK;
+    }
+    char *end;
+    *value = strtod(text, &end);
+    if (end == text || *end)
+        return ti_fail(error, TITHE_E_SPEC, word.start, "%s of %s must be a number from %.9g to %.9g, not \"%s\".",
+                    param->name, owner, param->min, param->max, text);
+    return ti_spec_check(owner, param, *value, word.start, error);
+}
+
+tithe_status ti_spec_read(const char *owner, spec_piece arguments, const tithe_param *table, double *values,
+                       tithe_error *error)
+{
+    const size_t count = ti_spec_count(table);
+    for (size_t i = 0; i < count; i++) values[i] = NAN;
+
+    while (arguments.start < arguments.end) {
+        spec_piece value = cut(&arguments, ',');
+        const spec_piece pair = value;
+        const spec_piece key = cut(&value, '=');
+        value = trim(value);
+
+        size_t i = 0;
+        while (i < count && !ti_spec_is(key, table[i].name)) i++;
+        if (i == count) {
+            char names[120];
+            list_names(table, names, sizeof names);
+            return ti_fail(error, TITHE_E_SPEC, key.start, "%s has no parameter \"%.*s\"; it takes %s.", owner,
+                        (int)(key.end - key.start > 40 ? 40 : key.end - key.start), key.text + key.start,
+                        count ? names : "none");
+        }
+        if (key.end == pair.end)
+            return ti_fail(error, TITHE_E_SPEC, pair.end, "%s of %s needs a value: write %s=value.", table[i].name,
+                        owner, table[i].name);
+        if (!isnan(values[i]))
+            return ti_fail(error, TITHE_E_SPEC, key.start, "%s of %s is stated twice; once is enough.", table[i].name,
+                        owner);
+        const tithe_status status = read_value(owner, value, &table[i], &values[i], error);
+        if (status) return status;
+    }
+    return TITHE_OK;
+}
+
+void ti_spec_defaults(const tithe_param *table, double *values)
+{
+    for (int i = 0; table && table[i].name; i++)
+        if (isnan(values[i])) values[i] = table[i].fallback;
+}
+
+void ti_spec_write(char *dst, size_t size, const char *name, const tithe_param *table, const double *values)
+{
+    size_t used = (size_t)snprintf(dst, size, "%s", name);
+    char separator = ':';
+    for (int i = 0; table && table[i].name && used < size; i++) {
+        if (isnan(values[i]) || values[i] == table[i].fallback) continue;
+        used += (size_t)snprintf(dst + used, size - used, "%c%s=", separator, table[i].name);
+        if (used >= size) return;
+        if (table[i].choices) {
+            const char *choice = table[i].choices;
+            for (double place = values[i]; place > 0 && choice; place--) choice = next_choice(choice);
+            if (choice)
+                used += (size_t)snprintf(dst + used, size - used, "%.*s", (int)choice_length(choice), choice);
+        } else {
+            /* The shortest text that reads back as the same number. */
+            char number[32];
+            for (int digits = 6; digits <= 17; digits++) {
+                snprintf(number, sizeof number, "%.*g", digits, values[i]);
+                if (strtod(number, NULL) == values[i]) break;
+            }
+            used += (size_t)snprintf(dst + used, size - used, "%s", number);
+        }
+        separator = ',';
+    }
+}

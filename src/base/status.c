@@ -1,0 +1,41 @@
+/* status.c - the texts of the statuses, and the one place where an error sentence is written. */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "tithe/tithe.h"
+
+const char *tithe_version(void)
+{
+    return TITHE_VERSION;
+}
+
+const char *tithe_status_text(tithe_status status)
+{
+    switch (status) {
+    case TITHE_OK: return "Done.";
+    case TITHE_E_ARGUMENT: return "An argument is outside what the function takes.";
+    case TITHE_E_SPEC: return "The spec is wrong; `tithe list` shows what would be right.";
+    case TITHE_E_NONFINITE: return "The input holds a NaN or an infinity.";
+    case TITHE_E_RANGE: return "A number is too large for the number format that was chosen.";
+    case TITHE_E_SPACE: return "A buffer is too small; size it with the bound and scratch functions.";
+    case TITHE_E_CORRUPT: return "The bytes are not a sound frame.";
+    case TITHE_E_MISMATCH: return "The frame is of another codec, size or step than expected.";
+    case TITHE_E_MEMORY: return "There is not enough memory.";
+    }
+    return "Unknown status.";
+}
+
+tithe_status ti_fail(tithe_error *error, tithe_status code, size_t position, const char *format, ...)
+{
+    if (error) {
+        error->code = code;
+        error->position = position;
+        va_list args;
+        va_start(args, format);
+        vsnprintf(error->text, sizeof error->text, format, args);
+        va_end(args);
+    }
+    return code;
+}

@@ -1,0 +1,88 @@
+/* codec.h - what codec.c, frame.c, encode.c and decode.c know of each other. */
+#ifndef CODEC_CODEC_H
+#define CODEC_CODEC_H
+
+#include "base/bytes.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "codec/indices.h"
+#include "tithe/frame.h"
+
+struct tithe_codec {
+    const tithe_selector *selector;
+    const tithe_quantizer *quantizer;
+    double selector_params[TITHE_MAX_PARAMS];
+    double quantizer_params[TITHE_MAX_PARAMS];
+    tithe_type type;
+    bool contractive;
+    bool has_level; /* says itself how much to send */
+    char spec[256];
+};
+
+enum { CHECKSUM_BYTES = 4, MOST_HEADER_BYTES = 40 };
+
+static inline size_t type_size(tithe_type type)
+{
+    return type == TITHE_F32 ? sizeof(float) : sizeof(double);
+}
+
+/* A sentence for the place where a vector is of the other type than the codec. */
+tithe_status ti_codec_expect_type(const tithe_codec *codec, tithe_type type, tithe_error *error);
+
+/* The most entries that a call may select; level as in tithe_call. */
+size_t ti_codec_max_count(const tithe_codec *codec, size_t n, double level);
+
+/* What the quantizer is told; params is room for its parameters with the call's level in them. */
+tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call *call, size_t count,
+                                     double params[TITHE_MAX_PARAMS]);
+
+/* ---- scratch ------------------------------------------------------------------------------------------ */
+
+typedef struct workspace {
+    uint32_t *indices;  /* of all entries */
+    uint32_t *exact;    /* selectors that share a magnitude: places of the exact entries among all entries, */
+    uint32_t *regroup;  /* then the indices of the exact entries, followed by those of the others */
+    void *values;       /* survivors, times the selector's factor */
+    void *selector;
+} workspace;
+
+size_t ti_workspace_size(const tithe_codec *codec, size_t n, size_t count);
+tithe_status ti_workspace_carve(const tithe_codec *codec, size_t n, size_t count, const tithe_call *call,
+                                workspace *w, tithe_error *error);
+
+/* ---- header (frame.c) --------------------------------------------------------------------------------- */
+
+/* Write the header for `count` entries; returns its length, at most MOST_HEADER_BYTES. */
+size_t ti_header_write(const tithe_codec *codec, const tithe_call *call, size_t n, size_t count,
+                       const index_plan *plan, uint8_t *dst);
+/* The longest header that `count` entries can have. */
+size_t ti_header_bound(const tithe_codec *codec, size_t n, size_t count, tithe_form form);
+/* Check the checksum and read the header of either form; codec, call and n matter for the exchange form only. */
+tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_codec *codec, const tithe_call *call,
+                            size_t n, tithe_frame_header *header, index_plan *plan, tithe_error *error);
+
+/* ---- the group that shares a magnitude (shared.c) ----------------------------------------------------- */
+
+/* Entries of one message, split by a selector that `shares`: the exact ones go through the quantizer. */
+typedef struct shared_group {
+    size_t exact_count, shared_count;
+    index_plan plan; /* of the exact places, when there are both kinds */
+    double magnitude;
+} shared_group;
+
+uint64_t ti_shared_max_bits(tithe_type type, size_t count);
+/* Fill w->exact and w->regroup; values[] is squeezed to the exact ones. */
+shared_group ti_shared_split(const tithe_codec *codec, const void *x, const tithe_selection *s, workspace *w);
+size_t ti_shared_write(const tithe_codec *codec, const void *x, const shared_group *group, const workspace *w,
+                       size_t count, uint8_t *dst, uint64_t *bits, const tithe_sink *sent);
+/* Length of the group in *used; false when the bytes make no sense. */
+bool ti_shared_read(const tithe_codec *codec, const uint8_t *src, size_t length, size_t count, workspace *w,
+                    shared_group *group, size_t *used, uint64_t *bits);
+void ti_shared_decode(const tithe_codec *codec, const uint8_t *src, size_t used, const shared_group *group,
+                      const workspace *w, const tithe_sink *out);
+
+/* tithe_encode with a place for what was sent: rest->y, if not NULL, gets rest->scale times it added. */
+tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const void *x, size_t n, uint8_t *frame,
+                       size_t capacity, const tithe_sink *rest, tithe_frame_info *info, tithe_error *error);
+
+#endif

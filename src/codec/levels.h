@@ -1,0 +1,42 @@
+/* levels.h - what standard and natural dithering share: a norm for every bucket, then a level and a sign for every
+ * value. They differ in the grid of levels alone, which is what a level_grid holds. */
+#ifndef CODEC_LEVELS_H
+#define CODEC_LEVELS_H
+
+#include "codec/quant.h"
+
+enum { LEVEL_P = 0, LEVEL_S = 1, LEVEL_BUCKET = 2, LEVEL_NORM = 3, LEVEL_CODE = 4 };
+enum { LEVEL_P_1, LEVEL_P_2, LEVEL_P_INF };
+
+#define LEVEL_PARAMS(most_levels)                                                                                  \
+    {.name = "p", .doc = "the norm that scales a bucket", .fallback = LEVEL_P_2, .max = 2, .choices = "1|2|inf",   \
+     .wire = 2},                                                                                                   \
+    {.name = "s", .doc = "non-zero levels; 7 make 4 bits with sign and zero", .fallback = 7, .min = 1,             \
+     .max = (most_levels), .whole = true, .wire = TITHE_WIRE_LEVEL},                                              \
+    {.name = "bucket", .doc = "values that share a norm; 0 for all of them", .fallback = 0, .min = 0,              \
+     .max = 1048576, .whole = true, .wire = TITHE_WIRE_NUMBER},                                                    \
+    {.name = "norm", .doc = "raw writes a norm in 32 bits, natural in 8", .fallback = 0, .max = 1,                 \
+     .choices = "raw|natural", .wire = 1},                                                                         \
+    {.name = "code", .doc = "fixed width, or Elias gamma", .fallback = 0, .max = 1, .choices = "fixed|elias",      \
+     .wire = 1},                                                                                                   \
+    QUANT_SCALE
+
+/* t = |x| * steps(s) / norm lies in [0, steps(s)]; the grid rounds it to a level in 0..s. */
+typedef struct level_grid {
+    double (*steps)(unsigned s);
+    unsigned (*round)(float t, uint32_t random); /* unbiased: E value(round(t)) = t */
+    double (*second_moment)(float t);            /* E value(round(t))^2 */
+    float (*value)(unsigned level, unsigned s, float norm); /* what the decoder makes of a level */
+    double (*variance)(double s, double reach); /* omega, where |x|_p <= reach/sqrt(d) |x|_2 */
+} level_grid;
+
+uint64_t ti_levels_max_bits(const tithe_quant_call *c);
+bool ti_levels_fixed_size(const double *params);
+tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c, const float *values, uint8_t *dst,
+                              uint64_t *bits, const tithe_sink *sent);
+tithe_status ti_levels_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits);
+void ti_levels_decode(const level_grid *grid, const tithe_quant_call *c, const uint8_t *src, size_t length,
+                      const tithe_sink *out);
+void ti_levels_claims(const level_grid *grid, const tithe_quant_call *c, tithe_claims *claims);
+
+#endif

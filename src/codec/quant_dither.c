@@ -1,0 +1,63 @@
+/* quant_dither.c - standard dithering: levels 0, 1/s, 2/s ... 1 of the bucket's norm. QSGD is p=2.
+ *
+ * omega: the variance of rounding t to a neighbour is f(1-f) <= min(t, 1/4), f the fraction of t. Summed over a
+ * bucket, in units of (norm/s)^2, that is at most min(s |x|_1 / norm, d/4); with |x|_1 <= sqrt(d) |x|_2 and
+ * norm <= reach/sqrt(d) |x|_2 it is min(reach/s, reach^2/(4 s^2)) |x|_2^2. Key: alistarh2017qsgd. */
+#include "codec/levels.h"
+
+static const tithe_param dither_params[] = {LEVEL_PARAMS(32767), {0}};
+
+static double dither_steps(unsigned s)
+{
+    return s;
+}
+
+/* Up with probability f, to 31 bits: as fine as a float next to its norm. */
+static unsigned dither_round(float t, uint32_t random)
+{
+    const unsigned level = (unsigned)t;
+    const float fraction = t - (float)level;
+    return level + (random >> 1 < (uint32_t)(fraction * 2147483648.0f));
+}
+
+static double dither_second_moment(float t)
+{
+    const double level = (double)(unsigned)t, fraction = (double)t - level;
+    return level * level + fraction * (2 * level + 1);
+}
+
+static float dither_value(unsigned level, unsigned s, float norm)
+{
+    return (float)level * (norm / (float)s);
+}
+
+static double dither_variance(double s, double reach)
+{
+    return fmin(reach / s, reach * reach / (4 * s * s));
+}
+
+static const level_grid dither_grid = {dither_steps, dither_round, dither_second_moment, dither_value,
+                                       dither_variance};
+
+static tithe_status dither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
+                                  const tithe_sink *sent, tithe_error *error)
+{
+    (void)error;
+    return ti_levels_encode(&dither_grid, c, values, dst, bits, sent);
+}
+
+static void dither_decode(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out)
+{
+    ti_levels_decode(&dither_grid, c, src, length, out);
+}
+
+static void dither_claims(const tithe_quant_call *c, tithe_claims *claims)
+{
+    ti_levels_claims(&dither_grid, c, claims);
+}
+
+const tithe_quantizer ti_quant_dither = {
+    .name = "dither", .summary = "a norm, and one of s even levels each", .paper = "alistarh2017qsgd",
+    .params = dither_params, .id = 5, .fixed_size = ti_levels_fixed_size, .max_bits = ti_levels_max_bits,
+    .encode = dither_encode, .check = ti_levels_check, .decode = dither_decode, .claims = dither_claims,
+};

@@ -1,0 +1,68 @@
+/* quant_natdither.c - natural dithering: levels 0, 2^(1-s), 2^(2-s) ... 1/2, 1 of the bucket's norm.
+ *
+ * Above the smallest level this is natural compression (at most 1/8 of the square), below it a coin between 0 and
+ * the smallest level u = 2^(1-s): norm^2 y(u-y) <= norm^2 min(yu, u^2/4). Summed as in quant_dither.c:
+ * omega = 1/8 + min(reach u, reach^2 u^2 / 4). Key: horvath2022natural. */
+#include "codec/levels.h"
+
+static const tithe_param natdither_params[] = {LEVEL_PARAMS(64), {0}};
+
+static double natdither_steps(unsigned s)
+{
+    return ldexp(1, (int)s - 1);
+}
+
+/* t in [0, 2^(s-1)]: 0 is level 0, 2^j is level j + 1. For t < 1 the mantissa of 1 + t is the probability. */
+static unsigned natdither_round(float t, uint32_t random)
+{
+    const bool small = t < 1;
+    const uint32_t bits = f32_bits(small ? t + 1 : t);
+    const bool up = random >> 9 < (bits & 0x7fffffu);
+    if (!small) return (bits >> 23) - 126 + up;
+    return up || bits >= 0x40000000u; /* 1 + t may have rounded to 2 */
+}
+
+static double natdither_second_moment(float t)
+{
+    if (t < 1) return (double)t;
+    int exponent;
+    const double u = 2 * frexp((double)t, &exponent); /* t = u 2^(exponent-1), u in [1,2) */
+    return ldexp(3 * u - 2, 2 * (exponent - 1));
+}
+
+static float natdither_value(unsigned level, unsigned s, float norm)
+{
+    return level ? ldexpf(norm, (int)level - (int)s) : 0;
+}
+
+static double natdither_variance(double s, double reach)
+{
+    const double least = exp2(1 - s);
+    return 1.0 / 8 + fmin(reach * least, reach * reach * least * least / 4);
+}
+
+static const level_grid natdither_grid = {natdither_steps, natdither_round, natdither_second_moment, natdither_value,
+                                          natdither_variance};
+
+static tithe_status natdither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
+                                     const tithe_sink *sent, tithe_error *error)
+{
+    (void)error;
+    return ti_levels_encode(&natdither_grid, c, values, dst, bits, sent);
+}
+
+static void natdither_decode(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out)
+{
+    ti_levels_decode(&natdither_grid, c, src, length, out);
+}
+
+static void natdither_claims(const tithe_quant_call *c, tithe_claims *claims)
+{
+    ti_levels_claims(&natdither_grid, c, claims);
+}
+
+const tithe_quantizer ti_quant_natdither = {
+    .name = "natdither", .summary = "a norm, and one of s powers of two each", .paper = "horvath2022natural",
+    .params = natdither_params, .id = 6, .fixed_size = ti_levels_fixed_size, .max_bits = ti_levels_max_bits,
+    .encode = natdither_encode, .check = ti_levels_check, .decode = natdither_decode, .claims = natdither_claims,
+};

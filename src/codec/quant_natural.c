@@ -1,0 +1,215 @@
+/* quant_natural.c - natural compression: sign and exponent. |t| = u 2^k with u in [1,2) goes to 2^k with
+ * probability 2-u and to 2^(k+1) with probability u-1, which is exactly unbiased and has omega = 1/8.
+ *
+ * payload, 9 bits (f32):  count bytes: exponent field, 0 for zero, never 255
+ *                         count bits: signs, 1 for negative; padded with zeros
+ *          8 bits (f32):  count bytes: sign * 128 + code; code 0 is zero, code c is 2^(c - 109)
+ *         12 bits (f64):  count numbers of 12 bits: exponent field + 2048 * sign; padded with zeros
+ *
+ * The 8-bit form reaches from 2^-108 to 2^18: what is smaller becomes zero, what is larger 2^18. A number above
+ * 2^127 (2^1023) has no upper neighbour and goes to the lower one. Denormals round to zero or to the smallest
+ * normal number: unbiased, but with a larger variance. scale=contractive multiplies by 8/9 in the decoder.
+ * Key: horvath2022natural. */
+#include "codec/quant.h"
+
+enum { BITS = 0 };
+enum { BITS_AUTO, BITS_8, BITS_9, BITS_12 };
+
+static const tithe_param natural_params[] = {
+    {.name = "bits", .doc = "auto is 9 for f32 and 12 for f64; 8 reaches from 2^-108 to 2^18", .fallback = BITS_AUTO,
+     .max = 3, .choices = "auto|8|9|12", .wire = 2},
+    QUANT_TYPE,
+    QUANT_SCALE,
+    {0}};
+
+#define CODE_SHIFT 18 /* exponent field minus code, in the 8-bit form */
+
+static const char *natural_refuse(const double *params, tithe_type type)
+{
+    const int bits = (int)params[BITS];
+    if (type == TITHE_F64 && (bits == BITS_8 || bits == BITS_9)) return "natural writes doubles in 12 bits";
+    if (type == TITHE_F32 && bits == BITS_12) return "12 bits are for doubles: floats take 9 (or 8)";
+    return NULL;
+}
+
+static unsigned natural_width(const tithe_quant_call *c)
+{
+    if (c->type == TITHE_F64) return 12;
+    return c->params[BITS] == BITS_8 ? 8 : 9;
+}
+
+static uint64_t natural_max_bits(const tithe_quant_call *c)
+{
+    return (uint64_t)c->count * natural_width(c);
+}
+
+/* The exponent field after random rounding. Sixteen random bits decide against the top of the mantissa, unless
+ * they equal it; that one case in 65536 looks up seven more bits. P(up) is mantissa / 2^23 to the last bit. */
+static inline uint32_t round_f32(uint32_t bits, uint32_t random16, tithe_key key, uint64_t position)
+{
+    const uint32_t magnitude = bits & 0x7fffffffu, mantissa = magnitude & 0x7fffffu, top = mantissa >> 7;
+    bool up = random16 < top;
+    if (random16 == top) up = rng_at(key, position) >> 57 < (mantissa & 127);
+    const uint32_t field = (magnitude >> 23) + up;
+    return field < 255 ? field : 254;
+}
+
+static inline uint32_t round_f64(uint64_t bits, uint32_t random16, tithe_key key, uint64_t position)
+{
+    const uint64_t magnitude = bits & UINT64_C(0x7fffffffffffffff), mantissa = magnitude & UINT64_C(0xfffffffffffff);
+    const uint64_t top = mantissa >> 36;
+    bool up = random16 < top;
+    if (random16 == top) up = rng_at(key, position) >> 28 < (mantissa & UINT64_C(0xfffffffff));
+    const uint32_t field = (uint32_t)(magnitude >> 52) + up;
+    return field < 2047 ? field : 2046;
+}
+
+static inline uint32_t code8(uint32_t field)
+{
+    if (field <= CODE_SHIFT) return 0;
+    return field - CODE_SHIFT < 127 ? field - CODE_SHIFT : 127;
+}
+
+static float contraction(const tithe_quant_call *c)
+{
+    return c->contractive ? (float)(8.0 / 9) : 1.0f;
+}
+
+/* Two values share a random number: the even one takes its low half, the odd one its high half. */
+static inline uint32_t half_of(const uint32_t *random, size_t i)
+{
+    return random[i / 2] >> 16 * (i % 2) & 0xffff;
+}
+
+static void encode_f32(const tithe_quant_call *c, const float *values, uint8_t *dst, const tithe_sink *sent)
+{
+    const bool bytes_only = natural_width(c) == 8;
+    const float factor = contraction(c);
+    uint8_t *signs = dst + c->count;
+    if (!bytes_only) memset(signs, 0, bytes_of_bits(c->count));
+    uint32_t random[TITHE_BLOCK];
+    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
+        const size_t length = block_length(first, c->count), pair = first / TITHE_BLOCK;
+        if (pair % 2 == 0) tithe_random_block(c->key, pair / 2, random);
+        const uint32_t *mine = random + pair % 2 * (TITHE_BLOCK / 2);
+        float block[TITHE_BLOCK];
+        for (size_t i = 0; i < length; i++) {
+            const uint32_t bits = f32_bits(values[first + i]), sign = bits >> 31;
+            uint32_t field = round_f32(bits, half_of(mine, i), c->key, first + i);
+            if (bytes_only) {
+                const uint32_t code = code8(field);
+                dst[first + i] = (uint8_t)(code | sign << 7);
+                field = code ? code + CODE_SHIFT : 0;
+            } else {
+                dst[first + i] = (uint8_t)field;
+                signs[(first + i) / 8] |= (uint8_t)(sign << (first + i) % 8);
+            }
+            block[i] = f32_from_bits(sign << 31 | field << 23) * factor;
+        }
+        tithe_sink_add(sent, first, block, length);
+    }
+}
+
+static void encode_f64(const tithe_quant_call *c, const double *values, uint8_t *dst, const tithe_sink *sent)
+{
+    const double factor = c->contractive ? 8.0 / 9 : 1;
+    bit_writer w = bit_writer_at(dst);
+    uint32_t random[TITHE_BLOCK];
+    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
+        const size_t length = block_length(first, c->count), pair = first / TITHE_BLOCK;
+        if (pair % 2 == 0) tithe_random_block(c->key, pair / 2, random);
+        const uint32_t *mine = random + pair % 2 * (TITHE_BLOCK / 2);
+        double block[TITHE_BLOCK];
+        for (size_t i = 0; i < length; i++) {
+            const uint64_t bits = f64_bits(values[first + i]);
+            const uint64_t field = round_f64(bits, half_of(mine, i), c->key, first + i);
+            bits_put(&w, (uint32_t)(field | bits >> 63 << 11), 12);
+            block[i] = f64_from_bits(bits >> 63 << 63 | field << 52) * factor;
+        }
+        tithe_sink_add(sent, first, block, length);
+    }
+    bits_finish(&w);
+}
+
+static tithe_status natural_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
+                                   const tithe_sink *sent, tithe_error *error)
+{
+    (void)error;
+    if (c->type == TITHE_F32)
+        encode_f32(c, values, dst, sent);
+    else
+        encode_f64(c, values, dst, sent);
+    *bits = natural_max_bits(c);
+    return TITHE_OK;
+}
+
+static tithe_status natural_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits)
+{
+    *bits = natural_max_bits(c);
+    if (length != bytes_of_bits(*bits) || !padding_is_zero(src, *bits)) return TITHE_E_CORRUPT;
+    bool sound = true;
+    if (natural_width(c) == 9) {
+        for (size_t i = 0; i < c->count; i++) sound &= src[i] != 255;
+    } else if (natural_width(c) == 12) {
+        bit_reader r = bit_reader_at(src, length, 0);
+        for (size_t i = 0; i < c->count; i++) sound &= (bits_get(&r, 12) & 2047) != 2047;
+    }
+    return sound ? TITHE_OK : TITHE_E_CORRUPT;
+}
+
+static void decode_f32(const tithe_quant_call *c, const uint8_t *src, const tithe_sink *out)
+{
+    const bool bytes_only = natural_width(c) == 8;
+    const float factor = contraction(c);
+    const uint8_t *signs = src + c->count;
+    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
+        const size_t length = block_length(first, c->count);
+        float block[TITHE_BLOCK];
+        for (size_t i = 0; i < length; i++) {
+            const size_t at = first + i;
+            uint32_t field = src[at], sign;
+            if (bytes_only) {
+                sign = field >> 7;
+                field = field & 127 ? (field & 127) + CODE_SHIFT : 0;
+            } else {
+                sign = signs[at / 8] >> at % 8 & 1;
+            }
+            block[i] = f32_from_bits(sign << 31 | field << 23) * factor;
+        }
+        tithe_sink_add(out, first, block, length);
+    }
+}
+
+static void natural_decode(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out)
+{
+    (void)length;
+    if (c->type == TITHE_F32) {
+        decode_f32(c, src, out);
+        return;
+    }
+    bit_reader r = bit_reader_at(src, bytes_of_bits(natural_max_bits(c)), 0);
+    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
+        const size_t many = block_length(first, c->count);
+        double block[TITHE_BLOCK];
+        for (size_t i = 0; i < many; i++) {
+            const uint64_t code = bits_get(&r, 12);
+            block[i] = f64_from_bits(code >> 11 << 63 | (code & 2047) << 52) * (c->contractive ? 8.0 / 9 : 1);
+        }
+        tithe_sink_add(out, first, block, many);
+    }
+}
+
+static void natural_claims(const tithe_quant_call *c, tithe_claims *claims)
+{
+    claims->traits = c->contractive ? 0 : TITHE_UNBIASED;
+    claims->omega = c->contractive ? 0 : 1.0 / 8;
+    claims->delta = c->contractive ? 8.0 / 9 : 7.0 / 8;
+    claims->smallest = c->type == TITHE_F64 ? 0x1p-1022 : natural_width(c) == 8 ? 0x1p-108 : 0x1p-126;
+    claims->largest = c->type == TITHE_F64 ? 0x1p1023 : natural_width(c) == 8 ? 0x1p18 : 0x1p127;
+}
+
+const tithe_quantizer ti_quant_natural = {
+    .name = "natural", .summary = "9 bits: sign and exponent, rounded at random", .paper = "horvath2022natural",
+    .params = natural_params, .id = 3, .takes_f64 = true, .saturates = true, .refuse = natural_refuse, .max_bits = natural_max_bits,
+    .encode = natural_encode, .check = natural_check, .decode = natural_decode, .claims = natural_claims,
+};

@@ -1,0 +1,101 @@
+/* quant_sign.c - one magnitude for all, and a sign each.
+ *
+ * payload: f32 magnitude, finite and not negative; count bits: 1 for x < 0; padded with zeros
+ *
+ * scale=mean writes the mean of the survivors' magnitudes, which makes the message as long as it should be along
+ * its direction: |C(x)-x|^2 = |x|^2 - |x|_1^2/count. scale=norm writes the l2 norm of the whole vector, as CAT's
+ * slide and Alistarh's S+Q have it. A zero is written as positive: two symbols, one bit.
+ * Keys: khirirat2021cat (S+Q), alistarh2017qsgd, karimireddy2019. */
+#include "codec/quant.h"
+#include "kernels/kernels.h"
+
+enum { SCALE = 0, SCALE_MEAN = 0, SCALE_NORM = 1 };
+
+static const tithe_param sign_params[] = {{.name = "scale",
+                                           .doc = "the magnitude: mean of the survivors, or l2 norm of the whole",
+                                           .fallback = SCALE_MEAN,
+                                           .max = 1,
+                                           .choices = "mean|norm"},
+                                          {0}};
+
+static bool sign_needs_norm(const double *params)
+{
+    return params[SCALE] == SCALE_NORM;
+}
+
+static uint64_t sign_max_bits(const tithe_quant_call *c)
+{
+    return c->count ? 32 + (uint64_t)c->count : 0;
+}
+
+static tithe_status sign_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
+                                const tithe_sink *sent, tithe_error *error)
+{
+    *bits = sign_max_bits(c);
+    if (c->count == 0) return TITHE_OK;
+    const float *x = values;
+    const float magnitude = c->params[SCALE] == SCALE_NORM ? (float)c->whole_norm
+                                                           : (float)(ti_sum_abs(x, c->count) / (double)c->count);
+    if (!isfinite(magnitude))
+        return ti_fail(error, TITHE_E_RANGE, 0,
+                       "The norm of the vector is too large for a 32-bit number: scale the vector down.");
+    put_f32(dst, magnitude);
+    uint8_t *signs = dst + 4;
+    memset(signs, 0, bytes_of_bits(c->count));
+    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
+        const size_t length = block_length(first, c->count);
+        float block[TITHE_BLOCK];
+        for (size_t i = 0; i < length; i++) {
+            const bool negative = x[first + i] < 0;
+            signs[(first + i) / 8] |= (uint8_t)(negative << (first + i) % 8);
+            block[i] = negative ? -magnitude : magnitude;
+        }
+        tithe_sink_add(sent, first, block, length);
+    }
+    return TITHE_OK;
+}
+
+static tithe_status sign_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits)
+{
+    *bits = sign_max_bits(c);
+    if (length != bytes_of_bits(*bits)) return TITHE_E_CORRUPT;
+    if (c->count == 0) return TITHE_OK;
+    const float magnitude = get_f32(src);
+    return isfinite(magnitude) && !signbit(magnitude) && padding_is_zero(src, *bits) ? TITHE_OK : TITHE_E_CORRUPT;
+}
+
+static void sign_decode(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out)
+{
+    (void)length;
+    if (c->count == 0) return;
+    const float magnitude = get_f32(src);
+    const uint8_t *signs = src + 4;
+    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
+        const size_t many = block_length(first, c->count);
+        float block[TITHE_BLOCK];
+        for (size_t i = 0; i < many; i++)
+            block[i] = signs[(first + i) / 8] >> (first + i) % 8 & 1 ? -magnitude : magnitude;
+        tithe_sink_add(out, first, block, many);
+    }
+}
+
+static void sign_claims(const tithe_quant_call *c, tithe_claims *claims)
+{
+    const double count = c->count ? (double)c->count : 1;
+    claims->traits = 0;
+    claims->smallest = 0;
+    claims->largest = 0x1.fffffep127;
+    if (c->params[SCALE] == SCALE_MEAN) {
+        claims->omega = 0;
+        claims->delta = 1 / count; /* |x|_1 >= |x|_2 */
+    } else {
+        claims->omega = count - 1; /* |C(x)|^2 = count |x|^2, and <C(x), x> >= 0 */
+        claims->delta = -count;
+    }
+}
+
+const tithe_quantizer ti_quant_sign = {
+    .name = "sign", .summary = "1 bit: the sign, and one magnitude for all", .paper = "khirirat2021cat",
+    .params = sign_params, .id = 4, .needs_norm = sign_needs_norm, .max_bits = sign_max_bits,
+    .encode = sign_encode, .check = sign_check, .decode = sign_decode, .claims = sign_claims,
+};

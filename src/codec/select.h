@@ -1,0 +1,45 @@
+/* select.h - what the selectors share: magnitudes that compare as integers, and the reading of k and keep. */
+#ifndef CODEC_SELECT_H
+#define CODEC_SELECT_H
+
+#include <math.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "tithe/variant.h"
+
+extern const tithe_selector ti_select_all, ti_select_topk, ti_select_threshold, ti_select_mstopk, ti_select_randk,
+    ti_select_stochastic, ti_select_given;
+
+/* |x_i| as a double: exact for both types. */
+static inline double select_magnitude(const tithe_select_call *c, size_t i)
+{
+    return c->type == TITHE_F32 ? (double)fabsf(((const float *)c->x)[i]) : fabs(((const double *)c->x)[i]);
+}
+
+/* |x_i| as an integer of the same order. */
+static inline uint64_t select_key(const tithe_select_call *c, size_t i)
+{
+    return c->type == TITHE_F32 ? f32_bits(((const float *)c->x)[i]) & 0x7fffffffu
+                                : f64_bits(((const double *)c->x)[i]) & UINT64_C(0x7fffffffffffffff);
+}
+
+/* The two parameters with which topk, mstopk, randk and stochastic say how much; they stand first in their tables.
+ */
+#define SELECT_K_AND_KEEP                                                                                          \
+    {.name = "k", .doc = "entries to send; more than n sends all", .fallback = NAN, .min = 1, .max = 4294967295.0, \
+     .whole = true},                                                                                               \
+    {.name = "keep", .doc = "share of the coordinates to send: k = max(1, round(keep*n))", .fallback = NAN,        \
+     .min = 1e-9, .max = 1}
+
+enum { SELECT_K = 0, SELECT_KEEP = 1 };
+
+bool ti_select_has_k_or_keep(const double *params);
+const char *ti_select_refuse_k_and_keep(const double *params);
+size_t ti_select_count(const double *params, size_t n, double level);
+
+/* Append to s the k positions of [first, first + n) with the largest magnitudes, ascending; ties go to the lowest
+ * position. k is at most n. */
+void ti_select_top(const tithe_select_call *c, size_t first, size_t n, size_t k, tithe_selection *s);
+
+#endif

@@ -1,0 +1,139 @@
+/* select_stochastic.c - coordinate i goes with probability p_i and then as x_i / p_i, where sum p_i = T.
+ *
+ * The probabilities that minimise the variance are p_i = min(1, |x_i| / M) with one M for all (water-filling):
+ * the large entries go always and exactly, the others all have the magnitude x_i / p_i = M, which is therefore
+ * written once. M is the root of h(M) = M * (T - #{|x_i| >= M}) - sum of the |x_i| below M, which is continuous,
+ * convex and rising where it matters: Newton's method from above needs a few passes, and bisection over the bits
+ * of M ends what Newton has not. Then E|C(x)|^2 = sum of the exact squares + M * (sum of the other magnitudes).
+ * Keys: khirirat2021cat (SS), wangni2018. */
+#include "base/rng.h"
+#include "codec/select.h"
+#include "kernels/kernels.h"
+
+static const tithe_param stochastic_params[] = {
+    {.name = "k", .doc = "expected number of entries, T", .fallback = NAN, .min = 1e-9, .max = 4294967295.0},
+    {.name = "keep", .doc = "T as a share of the coordinates: T = keep*n", .fallback = NAN, .min = 1e-9, .max = 1},
+    {.name = "scale", .doc = "unbiased, or contractive: multiplied by |x|^2 / E|C(x)|^2", .fallback = 0, .max = 1,
+     .choices = "unbiased|contractive"},
+    {0}};
+
+static double expected_count(const double *params, size_t n, double level)
+{
+    double expected = level;
+    if (!(expected > 0)) expected = isnan(params[SELECT_K]) ? params[SELECT_KEEP] * (double)n : params[SELECT_K];
+    return expected < (double)n ? expected : (double)n;
+}
+
+typedef struct water {
+    double from;    /* entries of at least this magnitude are exact */
+    size_t exact;   /* how many those are */
+    double squares; /* sum of their squares */
+    double rest;    /* sum of the magnitudes of the others */
+} water;
+
+static water measure(const tithe_select_call *c, double from)
+{
+    water w = {.from = from};
+    for (size_t i = 0; i < c->n; i++) {
+        const double magnitude = select_magnitude(c, i);
+        if (magnitude >= from) {
+            w.exact += magnitude > 0;
+            w.squares += magnitude * magnitude;
+        } else {
+            w.rest += magnitude;
+        }
+    }
+    return w;
+}
+
+/* M if the exact set is right. */
+static double shared_magnitude(const water *w, double budget)
+{
+    return w->rest / (budget - (double)w->exact);
+}
+
+static double value_of_key(const tithe_select_call *c, uint64_t key)
+{
+    return c->type == TITHE_F32 ? (double)f32_from_bits((uint32_t)key) : f64_from_bits(key);
+}
+
+static water fill(const tithe_select_call *c, double budget)
+{
+    water w = measure(c, INFINITY);
+    for (int round = 0; round < 32; round++) {
+        if (!(w.rest > 0)) return w;
+        const water next = measure(c, shared_magnitude(&w, budget));
+        /* Only rounding can make more entries exact than the budget has room for. */
+        if (next.rest > 0 && (double)next.exact >= budget) return w;
+        if (next.exact == w.exact) return next;
+        w = next;
+    }
+    /* h is not negative at w.from: find the smallest magnitude where that is so. */
+    uint64_t low = 0, high = c->type == TITHE_F32 ? f32_bits((float)w.from) + 1 : f64_bits(w.from);
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        const water tried = measure(c, value_of_key(c, middle));
+        const bool enough = tried.from * (budget - (double)tried.exact) >= tried.rest;
+        if (enough) {
+            high = middle;
+            w = tried;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return w;
+}
+
+static tithe_status stochastic_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
+{
+    (void)error;
+    s->count = 0;
+    if (c->n == 0) return TITHE_OK;
+    const double budget = expected_count(c->params, c->n, c->level);
+    const water w = fill(c, budget);
+    double shared = w.rest > 0 ? shared_magnitude(&w, budget) : 0;
+    /* The probabilities have to fit the magnitude that is written, and that is a float. */
+    if (c->type == TITHE_F32) shared = (double)(float)shared;
+
+    s->exact_from = w.rest > 0 ? w.from : 0;
+    s->shared = shared;
+    if (c->contractive) {
+        const double norm = ti_norm2(c->type, c->x, c->n);
+        if (norm > 0) s->factor = norm * norm / (w.squares + shared * w.rest);
+    }
+    for (size_t first = 0; first < c->n; first += TITHE_BLOCK) {
+        uint32_t random[TITHE_BLOCK];
+        tithe_random_block(c->key, first / TITHE_BLOCK, random);
+        const size_t end = c->n - first < TITHE_BLOCK ? c->n : first + TITHE_BLOCK;
+        for (size_t i = first; i < end; i++) {
+            const double magnitude = select_magnitude(c, i);
+            if (magnitude > 0 && (magnitude >= s->exact_from ||
+                                  tithe_random_below(magnitude / shared, random[i - first], c->key, i)))
+                s->indices[s->count++] = (uint32_t)i;
+        }
+    }
+    return TITHE_OK;
+}
+
+static size_t stochastic_max_count(const double *params, size_t n, double level)
+{
+    (void)params, (void)level;
+    return n; /* T is what is expected, not what is drawn */
+}
+
+static void stochastic_claims(const double *params, size_t n, bool contractive, tithe_claims *claims)
+{
+    /* The worst vector is a flat one: p_i = T/n for all. */
+    const double expected = ti_select_has_k_or_keep(params) ? expected_count(params, n, 0) : 1;
+    const double share = n ? expected / (double)n : 1;
+    claims->traits = contractive && share < 1 ? 0 : TITHE_UNBIASED;
+    claims->omega = contractive ? 0 : 1 / share - 1;
+    claims->delta = contractive ? share : 1 - claims->omega;
+}
+
+const tithe_selector ti_select_stochastic = {
+    .name = "stochastic", .summary = "each coordinate with its optimal probability", .paper = "khirirat2021cat",
+    .params = stochastic_params, .id = 5, .source = TITHE_INDICES_SENT, .shares = true,
+    .refuse = ti_select_refuse_k_and_keep, .has_level = ti_select_has_k_or_keep,
+    .max_count = stochastic_max_count, .select = stochastic_select, .claims = stochastic_claims,
+};

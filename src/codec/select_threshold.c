@@ -1,0 +1,52 @@
+/* select_threshold.c - every coordinate with |x_i| >= lambda: an absolute compressor, |C(x) - x|^2 <= lambda^2 d.
+ *
+ * Any number may survive, none included. Keys: danilova2022, sahu2021. */
+#include "codec/select.h"
+
+enum { LAMBDA = 0 };
+
+static const tithe_param threshold_params[] = {{.name = "lambda",
+                                                .doc = "smallest magnitude that is sent",
+                                                .fallback = NAN,
+                                                .min = 0,
+                                                .max = 1e300},
+                                               {0}};
+
+static bool threshold_has_level(const double *params)
+{
+    return !isnan(params[LAMBDA]);
+}
+
+static size_t threshold_max_count(const double *params, size_t n, double level)
+{
+    (void)params, (void)level;
+    return n;
+}
+
+static tithe_status threshold_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
+{
+    (void)error;
+    const double lambda = c->level > 0 ? c->level : c->params[LAMBDA];
+    s->count = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        s->indices[s->count] = (uint32_t)i; /* always stored, kept only if it counts: no branch to mispredict */
+        s->count += select_magnitude(c, i) >= lambda;
+    }
+    return TITHE_OK;
+}
+
+static void threshold_claims(const double *params, size_t n, bool contractive, tithe_claims *claims)
+{
+    (void)contractive;
+    claims->traits = TITHE_ABSOLUTE;
+    claims->omega = 0;
+    claims->delta = 1;
+    claims->Delta = threshold_has_level(params) ? params[LAMBDA] * sqrt((double)n) : INFINITY;
+}
+
+const tithe_selector ti_select_threshold = {
+    .name = "threshold", .summary = "every magnitude of at least lambda", .paper = "danilova2022",
+    .params = threshold_params, .id = 2, .source = TITHE_INDICES_SENT, .projection = true, .absolute = true,
+    .has_level = threshold_has_level, .max_count = threshold_max_count, .select = threshold_select,
+    .claims = threshold_claims,
+};

@@ -1,0 +1,147 @@
+/* select_topk.c - the k largest magnitudes, exactly; ties go to the lowest position.
+ *
+ * per=layer takes k (or its share) of every segment that the call lists. rule=l2 lets the data choose: the
+ * smallest top set whose l1 norm reaches the l2 norm of the whole, the level of Alistarh's S+Q.
+ * Keys: khirirat2021cat, alistarh2017qsgd, tyagi2023artopk (LW-Top-k). */
+#include <stdlib.h>
+
+#include "codec/select.h"
+#include "kernels/kernels.h"
+
+enum { RULE = 2, PER = 3 };
+
+static const tithe_param topk_params[] = {
+    SELECT_K_AND_KEEP,
+    {.name = "rule", .doc = "who says how many: k, or l2 (smallest top set whose l1 norm reaches the l2 norm)",
+     .fallback = 0, .max = 1, .choices = "k|l2"},
+    {.name = "per", .doc = "k of the whole vector, or of each layer that the call lists", .fallback = 0, .max = 1,
+     .choices = "all|layer"},
+    {0}};
+
+static bool topk_has_level(const double *params)
+{
+    return params[RULE] == 1 || ti_select_has_k_or_keep(params);
+}
+
+static const char *topk_refuse(const double *params)
+{
+    if (params[RULE] == 1 && ti_select_has_k_or_keep(params)) return "rule=l2 finds its own k: leave k and keep out";
+    return ti_select_refuse_k_and_keep(params);
+}
+
+/* m = ceil(sqrt(n)) entries always do: with a_m the smallest of the top m, the others add at most (n-m) a_m^2 to
+ * |x|_2^2, while the m(m-1) cross terms of S1(m)^2 add at least that much, since m^2 >= n. One more for rounding.
+ */
+static size_t l2_limit(size_t n)
+{
+    size_t limit = (size_t)ceil(sqrt((double)n)) + 1;
+    return limit < n ? limit : n;
+}
+
+static size_t topk_max_count(const double *params, size_t n, double level)
+{
+    if (params[PER] == 1) return n; /* depends on the layers */
+    return params[RULE] == 1 && !(level > 0) ? l2_limit(n) : ti_select_count(params, n, level);
+}
+
+static size_t topk_scratch(const double *params, size_t n)
+{
+    return params[RULE] == 1 ? l2_limit(n) * 2 * sizeof(uint64_t) : 0;
+}
+
+typedef struct ranked {
+    uint64_t key;
+    uint64_t position;
+} ranked;
+
+static int by_rank(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+    if (a->key != b->key) return a->key < b->key ? 1 : -1;
+    return a->position > b->position ? 1 : -1;
+}
+
+static int by_position(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a > b ? 1 : a < b ? -1 : 0;
+}
+
+/* Append the smallest top set of [first, first + n) whose l1 norm reaches the l2 norm. */
+static void select_l2(const tithe_select_call *c, size_t first, size_t n, tithe_selection *s)
+{
+    const size_t width = c->type == TITHE_F32 ? sizeof(float) : sizeof(double);
+    const double goal = ti_norm2(c->type, (const char *)c->x + first * width, n);
+    const size_t start = s->count;
+    ti_select_top(c, first, n, l2_limit(n), s);
+
+    ranked *rank = c->scratch;
+    const size_t count = s->count - start;
+    for (size_t i = 0; i < count; i++) {
+        const size_t position = s->indices[start + i];
+        rank[i] = (ranked){select_key(c, position), position};
+    }
+    qsort(rank, count, sizeof *rank, by_rank);
+
+    double reached = 0;
+    size_t taken = 0;
+    while (taken < count && (taken == 0 || reached < goal)) {
+        s->indices[start + taken] = (uint32_t)rank[taken].position;
+        reached += select_magnitude(c, rank[taken++].position);
+    }
+    qsort(s->indices + start, taken, sizeof *s->indices, by_position);
+    s->count = start + taken;
+}
+
+static void select_part(const tithe_select_call *c, size_t first, size_t n, tithe_selection *s)
+{
+    if (n == 0) return;
+    if (c->params[RULE] == 1 && !(c->level > 0))
+        select_l2(c, first, n, s);
+    else
+        ti_select_top(c, first, n, ti_select_count(c->params, n, c->level), s);
+}
+
+static tithe_status topk_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
+{
+    s->count = 0;
+    if (c->params[PER] == 0) {
+        select_part(c, 0, c->n, s);
+        return TITHE_OK;
+    }
+    size_t total = 0;
+    for (size_t i = 0; i < c->call->segment_count; i++) {
+        if (c->call->segments[i] > c->n - total) break;
+        total += c->call->segments[i];
+    }
+    if (total != c->n || c->call->segment_count == 0)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "per=layer needs the lengths of the layers, and they must add up to the %zu numbers handed "
+                       "in.",
+                       c->n);
+    size_t first = 0;
+    for (size_t i = 0; i < c->call->segment_count; i++) {
+        select_part(c, first, c->call->segments[i], s);
+        first += c->call->segments[i];
+    }
+    return TITHE_OK;
+}
+
+static void topk_claims(const double *params, size_t n, bool contractive, tithe_claims *claims)
+{
+    (void)contractive;
+    claims->traits = 0;
+    claims->omega = 0;
+    if (n == 0 || params[RULE] == 1 || !ti_select_has_k_or_keep(params))
+        claims->delta = n ? 1.0 / (double)n : 1; /* at least one entry, and the largest */
+    else if (params[PER] == 1 && isnan(params[SELECT_K]))
+        claims->delta = params[SELECT_KEEP] * 2 / 3; /* max(1, round(z)) >= 2/3 z, whatever the layer's length */
+    else
+        claims->delta = (double)ti_select_count(params, n, 0) / (double)n;
+}
+
+const tithe_selector ti_select_topk = {
+    .name = "topk", .summary = "the k largest magnitudes", .paper = "khirirat2021cat", .params = topk_params, .id = 1,
+    .source = TITHE_INDICES_SENT, .projection = true, .refuse = topk_refuse, .has_level = topk_has_level,
+    .max_count = topk_max_count, .scratch = topk_scratch, .select = topk_select, .claims = topk_claims,
+};

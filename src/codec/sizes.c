@@ -1,0 +1,108 @@
+/* sizes.c - how long a frame and how large a scratch can get, before anything is encoded. */
+#include "codec/codec.h"
+
+size_t ti_codec_max_count(const tithe_codec *codec, size_t n, double level)
+{
+    if (!codec->has_level && !(level > 0)) return n;
+    const size_t count = codec->selector->max_count(codec->selector_params, n, level);
+    return count < n ? count : n;
+}
+
+/* Under `all` there is nothing to select, so a tuner's level is the quantizer's: its parameter marked LEVEL. */
+tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call *call, size_t count,
+                                     double params[TITHE_MAX_PARAMS])
+{
+    memcpy(params, codec->quantizer_params, sizeof codec->quantizer_params);
+    const tithe_param *table = codec->quantizer->params;
+    for (int i = 0; call->level > 0 && codec->selector->source == TITHE_INDICES_ALL && table[i].name; i++)
+        if (table[i].wire == TITHE_WIRE_LEVEL) params[i] = call->level;
+    return (tithe_quant_call){
+        .params = params,
+        .type = codec->type,
+        .contractive = codec->contractive,
+        .count = count,
+        .key = ti_rng_key(call->seed, call->step, call->rank, call->tensor, RNG_QUANTIZE),
+    };
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------- */
+
+size_t tithe_codec_length(const tithe_codec *codec, size_t n, size_t entries, tithe_form form)
+{
+    if (entries > n || codec->selector->source == TITHE_INDICES_ALL) entries = n;
+    double params[TITHE_MAX_PARAMS];
+    const tithe_call call = {.form = form};
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, entries, params);
+    uint64_t bits = codec->quantizer->max_bits(&quant);
+    size_t bytes = ti_header_bound(codec, n, entries, form) + CHECKSUM_BYTES;
+    if (codec->selector->source == TITHE_INDICES_SENT) bytes += bytes_of_bits(ti_indices_max_bits(entries, n));
+    if (codec->selector->shares) bits += ti_shared_max_bits(codec->type, entries);
+    return bytes + bytes_of_bits(bits);
+}
+
+size_t tithe_codec_bound(const tithe_codec *codec, size_t n)
+{
+    const size_t most = ti_codec_max_count(codec, n, 0);
+    const size_t longest = tithe_codec_length(codec, n, most, TITHE_SELF_CONTAINED);
+    if (codec->selector->source != TITHE_INDICES_SENT || most < n || n == 0) return longest;
+    /* All n entries need no indices, one less does: the only place where fewer entries take more. */
+    return longest + 1 + bytes_of_bits(ti_indices_max_bits(n - 1, n));
+}
+
+/* ---- scratch ------------------------------------------------------------------------------------------ */
+
+enum { ALIGNMENT = 64 };
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+typedef struct workspace_sizes {
+    size_t indices, exact, regroup, values, selector;
+} workspace_sizes;
+
+static workspace_sizes sizes_of(const tithe_codec *codec, size_t n, size_t count)
+{
+    workspace_sizes s = {0};
+    const tithe_selector *selector = codec->selector;
+    if (selector->source != TITHE_INDICES_ALL) {
+        /* Some selectors store before they count, so there is room for one more. */
+        s.indices = aligned((count + 1) * sizeof(uint32_t));
+        s.values = aligned(count * type_size(codec->type));
+    }
+    if (selector->shares) s.exact = s.regroup = s.indices;
+    if (selector->scratch) s.selector = aligned(selector->scratch(codec->selector_params, n));
+    return s;
+}
+
+size_t ti_workspace_size(const tithe_codec *codec, size_t n, size_t count)
+{
+    const workspace_sizes s = sizes_of(codec, n, count);
+    const size_t total = s.indices + s.exact + s.regroup + s.values + s.selector;
+    return total ? total + ALIGNMENT : 0;
+}
+
+size_t tithe_codec_scratch(const tithe_codec *codec, size_t n)
+{
+    return ti_workspace_size(codec, n, ti_codec_max_count(codec, n, 0));
+}
+
+tithe_status ti_workspace_carve(const tithe_codec *codec, size_t n, size_t count, const tithe_call *call,
+                                workspace *w, tithe_error *error)
+{
+    const size_t needed = ti_workspace_size(codec, n, count);
+    *w = (workspace){0};
+    if (needed == 0) return TITHE_OK;
+    if (!call->scratch || call->scratch_size < needed)
+        return ti_fail(error, TITHE_E_SPACE, call->scratch_size, "The scratch has %zu bytes, but %zu are needed.",
+                       call->scratch ? call->scratch_size : 0, needed);
+    const workspace_sizes s = sizes_of(codec, n, count);
+    char *at = (char *)call->scratch + (ALIGNMENT - (uintptr_t)call->scratch % ALIGNMENT) % ALIGNMENT;
+    w->indices = (uint32_t *)(void *)at;
+    w->exact = (uint32_t *)(void *)(at += s.indices);
+    w->regroup = (uint32_t *)(void *)(at += s.exact);
+    w->values = at += s.regroup;
+    w->selector = at + s.values;
+    return TITHE_OK;
+}
