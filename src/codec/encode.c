@@ -31,6 +31,11 @@ static void gather(const tithe_codec *codec, const void *x, const tithe_selectio
     }
 }
 
+static double largest_number(tithe_type type)
+{
+    return type == TITHE_F32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+}
+
 /* Numbers beyond what the quantizer can write are refused before anything is written or any feedback is changed. */
 static tithe_status expect_range(const tithe_codec *codec, const tithe_quant_call *quant, const void *values,
                                  tithe_error *error)
@@ -38,11 +43,25 @@ static tithe_status expect_range(const tithe_codec *codec, const tithe_quant_cal
     tithe_claims claims = {0};
     codec->quantizer->claims(quant, &claims);
     const double most = ti_norm_max(codec->type, values, quant->count);
-    if ((codec->quantizer->saturates ? isfinite(most) != 0 : most <= claims.largest) && isfinite(quant->whole_norm))
-        return TITHE_OK;
+    if (quant->whole_norm > largest_number(codec->type))
+        return ti_fail(error, TITHE_E_RANGE, 0, "The norm of the vector is too large for a number: scale it down.");
+    if (codec->quantizer->saturates ? isfinite(most) != 0 : most <= claims.largest) return TITHE_OK;
     return ti_fail(error, TITHE_E_RANGE, 0,
                    "A magnitude of %g is more than %s can write (%g): scale the vector down, or use natural or raw.",
                    most, codec->spec, claims.largest);
+}
+
+/* Under `all` the call's level stands in for a parameter of the quantizer, which has its own range. */
+static tithe_status expect_level(const tithe_codec *codec, const tithe_call *call, tithe_error *error)
+{
+    if (!(call->level > 0) || codec->selector->source != TITHE_INDICES_ALL) return TITHE_OK;
+    for (const tithe_param *p = codec->quantizer->params; p->name; p++)
+        if (p->wire == TITHE_WIRE_LEVEL &&
+            !(call->level >= p->min && call->level <= p->max && call->level == floor(call->level)))
+            return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                           "The level of the call is %g, but %s of %s is a whole number from %g to %g.", call->level,
+                           p->name, codec->quantizer->name, p->min, p->max);
+    return TITHE_OK;
 }
 
 static tithe_status select(const tithe_codec *codec, const tithe_call *call, const void *x, size_t n, workspace *w,
@@ -78,6 +97,7 @@ tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const v
     tithe_selection selection;
     double params[TITHE_MAX_PARAMS];
     tithe_status status = expect_finite(codec, x, n, error);
+    if (!status) status = expect_level(codec, call, error);
     if (!status) status = ti_workspace_carve(codec, n, ti_codec_max_count(codec, n, call->level), call, &w, error);
     if (!status) status = select(codec, call, x, n, &w, &selection, error);
     if (status) return status;
@@ -94,7 +114,7 @@ tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const v
     if (quantizer->needs_norm && quantizer->needs_norm(params)) quant.whole_norm = ti_norm2(codec->type, x, n);
     status = expect_range(codec, &quant, values, error);
     if (status) return status;
-    if (group.magnitude > (codec->type == TITHE_F32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023))
+    if (!(group.magnitude <= largest_number(codec->type)))
         return ti_fail(error, TITHE_E_RANGE, 0, "The shared magnitude does not fit a number: send more entries.");
 
     const bool sends = codec->selector->source == TITHE_INDICES_SENT;

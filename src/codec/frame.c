@@ -210,8 +210,12 @@ tithe_status tithe_frame_read(const uint8_t *frame, size_t length, tithe_frame_h
     if (!frame || !header)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A frame and a place for its header are needed.");
     const tithe_status status = ti_header_read(frame, length, NULL, NULL, 0, &read, &plan, error);
-    if (!status) *header = read;
-    return status;
+    if (status) return status;
+    /* Every entry takes at least a bit of the values. Said here, nobody allocates for what cannot be there. */
+    if (read.entries / 8 > read.payload_bytes)
+        return corrupt(error, read.header_bytes, "The frame is too short for the entries that its header announces.");
+    *header = read;
+    return TITHE_OK;
 }
 
 tithe_status tithe_frame_codec(const tithe_frame_header *header, tithe_codec **codec, tithe_error *error)
@@ -222,8 +226,14 @@ tithe_status tithe_frame_codec(const tithe_frame_header *header, tithe_codec **c
         return ti_fail(error, TITHE_E_CORRUPT, 1, "The header names a codec that this library does not know.");
     const tithe_codec_options options = {header->type, header->contractive, true};
     tithe_error inner;
-    if (tithe_codec_make(selector, NULL, quantizer, header->quantizer_params, &options, codec, &inner))
+    tithe_codec *made = NULL;
+    if (tithe_codec_make(selector, NULL, quantizer, header->quantizer_params, &options, &made, &inner))
         return ti_fail(error, inner.code == TITHE_E_MEMORY ? inner.code : TITHE_E_CORRUPT, 1, "%.200s", inner.text);
+    if (made->contractive != header->contractive) { /* the pair has no scale to choose */
+        tithe_codec_free(made);
+        return corrupt(error, 2, "The flags in the header make no sense.");
+    }
+    *codec = made;
     return TITHE_OK;
 }
 

@@ -203,12 +203,11 @@ uint8_t ti_indices_byte(const index_plan *plan)
 
 bool ti_indices_from_byte(uint8_t byte, index_plan *plan)
 {
-    *plan = (index_plan){TITHE_INDEX_GOLOMB, (unsigned)(byte - 2) / 2, byte & 1, 0};
-    if (byte == 0) plan->coding = TITHE_INDEX_FIXED;
-    if (byte == 1) plan->coding = TITHE_INDEX_BITMAP;
-    if (byte < 2) {
-        plan->shift = 0;
-        plan->three = false;
-    }
-    return byte < 2 || plan->shift <= (plan->three ? 30u : 31u);
+    *plan = (index_plan){.coding = byte == 0 ? TITHE_INDEX_FIXED : TITHE_INDEX_BITMAP};
+    if (byte < 2) return true;
+    const unsigned shift = (byte - 2u) / 2;
+    const bool three = byte & 1;
+    if (shift > (three ? 30u : 31u)) return false;
+    *plan = (index_plan){.coding = TITHE_INDEX_GOLOMB, .shift = shift, .three = three};
+    return true;
 }

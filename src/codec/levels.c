@@ -1,6 +1,6 @@
 /* levels.c - see levels.h.
  *
- * payload: one norm for every bucket: f32 (finite, not negative), or one byte: the exponent field of a float, which
+ * payload: one norm for every bucket: f32 (0 to 2^127), or one byte: the exponent field of a float, which
  *          is natural compression of a number that has no sign (255 never occurs)
  *          then count codes: `fixed`, 1 + ceil(log2(s+1)) bits: level + sign * 2^(bits-1);
  *          or `elias`: gamma(level + 1), and a sign bit if the level is not zero; padded with zeros
@@ -9,6 +9,8 @@
 #include "codec/levels.h"
 
 #include "kernels/kernels.h"
+
+#define LARGEST_NORM 0x1p127f /* so that no level is infinite, however norm / s was rounded */
 
 static unsigned levels_of(const tithe_quant_call *c)
 {
@@ -218,7 +220,7 @@ tithe_status ti_levels_check(const tithe_quant_call *c, const uint8_t *src, size
     bool sound = true;
     for (size_t b = 0; b < bucket_count(c); b++) {
         const float norm = get_norm(c, src, b);
-        sound &= isfinite(norm) && !signbit(norm);
+        sound &= norm <= LARGEST_NORM && !signbit(norm);
     }
     const unsigned s = levels_of(c);
     bit_reader r = bit_reader_at(src + norms, length - norms, 0);

@@ -14,7 +14,7 @@ enum { LEVEL_P_1, LEVEL_P_2, LEVEL_P_INF };
     {.name = "s", .doc = "non-zero levels; 7 make 4 bits with sign and zero", .fallback = 7, .min = 1,             \
      .max = (most_levels), .whole = true, .wire = TITHE_WIRE_LEVEL},                                              \
     {.name = "bucket", .doc = "values that share a norm; 0 for all of them", .fallback = 0, .min = 0,              \
-     .max = 1048576, .whole = true, .wire = TITHE_WIRE_NUMBER},                                                    \
+     .max = 16383, .whole = true, .wire = TITHE_WIRE_NUMBER},                                                      \
     {.name = "norm", .doc = "raw writes a norm in 32 bits, natural in 8", .fallback = 0, .max = 1,                 \
      .choices = "raw|natural", .wire = 1},                                                                         \
     {.name = "code", .doc = "fixed width, or Elias gamma", .fallback = 0, .max = 1, .choices = "fixed|elias",      \

@@ -5,7 +5,7 @@
  * norm <= reach/sqrt(d) |x|_2 it is min(reach/s, reach^2/(4 s^2)) |x|_2^2. Key: alistarh2017qsgd. */
 #include "codec/levels.h"
 
-static const tithe_param dither_params[] = {LEVEL_PARAMS(32767), {0}};
+static const tithe_param dither_params[] = {LEVEL_PARAMS(16383), {0}};
 
 static double dither_steps(unsigned s)
 {

@@ -146,6 +146,7 @@ static tithe_status natural_encode(const tithe_quant_call *c, const void *values
 static tithe_status natural_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits)
 {
     *bits = natural_max_bits(c);
+    if (natural_refuse(c->params, c->type)) return TITHE_E_CORRUPT;
     if (length != bytes_of_bits(*bits) || !padding_is_zero(src, *bits)) return TITHE_E_CORRUPT;
     bool sound = true;
     if (natural_width(c) == 9) {

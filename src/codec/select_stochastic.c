@@ -27,7 +27,6 @@ static double expected_count(const double *params, size_t n, double level)
 typedef struct water {
     double from;    /* entries of at least this magnitude are exact */
     size_t exact;   /* how many those are */
-    double squares; /* sum of their squares */
     double rest;    /* sum of the magnitudes of the others */
 } water;
 
@@ -36,12 +35,10 @@ static water measure(const tithe_select_call *c, double from)
     water w = {.from = from};
     for (size_t i = 0; i < c->n; i++) {
         const double magnitude = select_magnitude(c, i);
-        if (magnitude >= from) {
+        if (magnitude >= from)
             w.exact += magnitude > 0;
-            w.squares += magnitude * magnitude;
-        } else {
+        else
             w.rest += magnitude;
-        }
     }
     return w;
 }
@@ -84,6 +81,18 @@ static water fill(const tithe_select_call *c, double budget)
     return w;
 }
 
+/* |x|^2 / E|C(x)|^2, in units of the norm, since the square of a double may be none. */
+static double contraction(const tithe_select_call *c, const water *w, double shared)
+{
+    const double norm = ti_norm2(c->type, c->x, c->n);
+    double expected = shared / norm * (w->rest / norm);
+    for (size_t i = 0; i < c->n; i++) {
+        const double share = select_magnitude(c, i) / norm;
+        if (select_magnitude(c, i) >= w->from) expected += share * share;
+    }
+    return 1 / expected;
+}
+
 static tithe_status stochastic_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
     (void)error;
@@ -97,10 +106,7 @@ static tithe_status stochastic_select(const tithe_select_call *c, tithe_selectio
 
     s->exact_from = w.rest > 0 ? w.from : 0;
     s->shared = shared;
-    if (c->contractive) {
-        const double norm = ti_norm2(c->type, c->x, c->n);
-        if (norm > 0) s->factor = norm * norm / (w.squares + shared * w.rest);
-    }
+    if (c->contractive && w.rest > 0) s->factor = contraction(c, &w, shared);
     for (size_t first = 0; first < c->n; first += TITHE_BLOCK) {
         uint32_t random[TITHE_BLOCK];
         tithe_random_block(c->key, first / TITHE_BLOCK, random);

@@ -3,8 +3,6 @@
  * per=layer takes k (or its share) of every segment that the call lists. rule=l2 lets the data choose: the
  * smallest top set whose l1 norm reaches the l2 norm of the whole, the level of Alistarh's S+Q.
  * Keys: khirirat2021cat, alistarh2017qsgd, tyagi2023artopk (LW-Top-k). */
-#include <stdlib.h>
-
 #include "codec/select.h"
 #include "kernels/kernels.h"
 
@@ -54,17 +52,21 @@ typedef struct ranked {
     uint64_t position;
 } ranked;
 
-static int by_rank(const void *left, const void *right)
+static bool is_before(ranked a, ranked b)
 {
-    const ranked *a = left, *b = right;
-    if (a->key != b->key) return a->key < b->key ? 1 : -1;
-    return a->position > b->position ? 1 : -1;
+    return a.key != b.key ? a.key > b.key : a.position < b.position;
 }
 
-static int by_position(const void *left, const void *right)
+/* Let the entry at `at` sink to its place in the heap, whose first entry is the first of all. */
+static void sift_down(ranked *heap, size_t count, size_t at)
 {
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a > b ? 1 : a < b ? -1 : 0;
+    const ranked entry = heap[at];
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && is_before(heap[child + 1], heap[child])) child++;
+        if (!is_before(heap[child], entry)) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = entry;
 }
 
 /* Append the smallest top set of [first, first + n) whose l1 norm reaches the l2 norm. */
@@ -75,22 +77,30 @@ static void select_l2(const tithe_select_call *c, size_t first, size_t n, tithe_
     const size_t start = s->count;
     ti_select_top(c, first, n, l2_limit(n), s);
 
-    ranked *rank = c->scratch;
-    const size_t count = s->count - start;
-    for (size_t i = 0; i < count; i++) {
+    ranked *heap = c->scratch;
+    size_t left = s->count - start;
+    for (size_t i = 0; i < left; i++) {
         const size_t position = s->indices[start + i];
-        rank[i] = (ranked){select_key(c, position), position};
+        heap[i] = (ranked){select_key(c, position), position};
     }
-    qsort(rank, count, sizeof *rank, by_rank);
+    for (size_t i = left / 2; i-- > 0;) sift_down(heap, left, i);
 
     double reached = 0;
-    size_t taken = 0;
-    while (taken < count && (taken == 0 || reached < goal)) {
-        s->indices[start + taken] = (uint32_t)rank[taken].position;
-        reached += select_magnitude(c, rank[taken++].position);
+    ranked last = {0};
+    do {
+        last = heap[0];
+        reached += select_magnitude(c, last.position);
+        heap[0] = heap[--left];
+        sift_down(heap, left, 0);
+    } while (left && reached < goal);
+
+    /* What comes after the last one goes; the others stand in ascending order already. */
+    size_t kept = start;
+    for (size_t i = start; i < s->count; i++) {
+        const size_t position = s->indices[i];
+        if (!is_before(last, (ranked){select_key(c, position), position})) s->indices[kept++] = (uint32_t)position;
     }
-    qsort(s->indices + start, taken, sizeof *s->indices, by_position);
-    s->count = start + taken;
+    s->count = kept;
 }
 
 static void select_part(const tithe_select_call *c, size_t first, size_t n, tithe_selection *s)
@@ -110,11 +120,11 @@ static tithe_status topk_select(const tithe_select_call *c, tithe_selection *s, 
         return TITHE_OK;
     }
     size_t total = 0;
-    for (size_t i = 0; i < c->call->segment_count; i++) {
+    for (size_t i = 0; c->call->segments && i < c->call->segment_count; i++) {
         if (c->call->segments[i] > c->n - total) break;
         total += c->call->segments[i];
     }
-    if (total != c->n || c->call->segment_count == 0)
+    if (total != c->n || !c->call->segments || c->call->segment_count == 0)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
                        "per=layer needs the lengths of the layers, and they must add up to the %zu numbers handed "
                        "in.",

@@ -6,6 +6,7 @@
 
 #include "codec/codec.h"
 #include "kernels/kernels.h"
+#include "tithe/feedback.h"
 
 static tithe_status ec_encode(const tithe_codec *codec, const tithe_call *call, void *e, size_t n, double gamma,
                               uint8_t *frame, size_t capacity, tithe_frame_info *info, tithe_error *error)

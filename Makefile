@@ -1,0 +1,51 @@
+# The front door. CMake does the work; each target first installs what it lacks (TITHE_SETUP=off: it does not).
+PREFIX       ?= /usr/local
+FUZZ_SECONDS ?= 30
+
+MAKEFLAGS    += --no-print-directory
+cores := $(shell nproc 2>/dev/null || echo 2)
+export FUZZ_SECONDS
+export CMAKE_GENERATOR            ?= $(if $(shell command -v ninja 2>/dev/null),Ninja,Unix Makefiles)
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(cores)
+export CTEST_PARALLEL_LEVEL       ?= $(cores)
+
+.NOTPARALLEL: # CMake and CTest are given the cores; apt-get takes one at a time
+.PHONY: build demo test test-all bench install fuzz format lint clean help
+
+build: setup-build ## build the library and the command in build/ (the default)
+	@test -f build/CMakeCache.txt || cmake -S . -B build -DTITHE_TESTS=OFF
+	@cmake --build build
+
+demo: setup-demo build ## build, and show what it does in a minute
+	@tools/demo
+
+test: setup-test ## build with gcc, with clang, and with sanitizers, and run the tests
+	@tools/test
+
+test-all: setup-test-all ## test, and the slow tests, thread sanitizer, valgrind and 20 s of each fuzzer
+	@tools/test all
+
+bench: setup-bench build ## measure the codecs' speed
+	@cmake --build build --target bench_codecs
+	@build/bench_codecs
+
+install: setup-install build ## install under PREFIX (default /usr/local); honours DESTDIR
+	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+
+fuzz: setup-fuzz ## run each fuzzer for FUZZ_SECONDS (default 30)
+	@tools/fuzz
+
+format: setup-format ## format the C sources in place
+	@tools/lint --format
+
+lint: setup-lint ## check formatting, and look for mistakes without running
+	@tools/lint
+
+clean: ## remove build/
+	@rm -rf build
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+setup-%:
+	@tools/setup $*

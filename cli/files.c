@@ -1,0 +1,146 @@
+/* files.c - see files.h. */
+#define _XOPEN_SOURCE 700
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "text.h"
+
+bool file_is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *file_input_name(const char *path)
+{
+    return file_is_standard(path) ? "standard input" : path;
+}
+
+/* Read to the end, growing as needed: a pipe does not say how long it is, and a file may grow meanwhile. */
+static bool read_all(int descriptor, size_t expected, uint8_t **data, size_t *size)
+{
+    size_t capacity = expected + 1, used = 0; /* one more, to see the end without growing */
+    uint8_t *memory = malloc(capacity);
+    while (memory) {
+        if (used == capacity) {
+            uint8_t *larger = capacity <= SIZE_MAX / 2 ? realloc(memory, capacity * 2) : NULL;
+            if (!larger) break;
+            memory = larger;
+            capacity *= 2;
+        }
+        const ssize_t got = read(descriptor, memory + used, capacity - used);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            const int reason = errno;
+            free(memory);
+            errno = reason;
+            return false;
+        }
+        if (got == 0) {
+            *data = memory;
+            *size = used;
+            return true;
+        }
+        used += (size_t)got;
+    }
+    free(memory);
+    errno = ENOMEM;
+    return false;
+}
+
+bool file_read(const char *path, uint8_t **data, size_t *size)
+{
+    const bool standard = file_is_standard(path);
+    const int descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY);
+    struct stat about;
+    bool fine = descriptor >= 0 && fstat(descriptor, &about) == 0;
+    if (fine) {
+        const bool sized = S_ISREG(about.st_mode) && about.st_size > 0;
+        fine = read_all(descriptor, sized ? (size_t)about.st_size : 65536, data, size);
+    }
+    if (!fine) text_fail("Cannot read '%s': %s", file_input_name(path), strerror(errno));
+    if (descriptor >= 0 && !standard) close(descriptor);
+    return fine;
+}
+
+static bool write_all(int descriptor, const uint8_t *data, size_t size)
+{
+    while (size > 0) {
+        const ssize_t put = write(descriptor, data, size);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        data += put;
+        size -= (size_t)put;
+    }
+    return true;
+}
+
+/* Standard output, a device or a pipe: nothing to rename, and renaming over /dev/null would be a disaster. */
+static bool write_straight(const char *path, const void *data, size_t size)
+{
+    if (file_is_standard(path)) return fflush(stdout) == 0 && write_all(STDOUT_FILENO, data, size);
+    const int descriptor = open(path, O_WRONLY);
+    if (descriptor < 0) return false;
+    const bool written = write_all(descriptor, data, size);
+    const int reason = errno;
+    const bool closed = close(descriptor) == 0;
+    if (!written) errno = reason;
+    return written && closed;
+}
+
+static bool write_beside(const char *path, const struct stat *old, const void *data, size_t size)
+{
+    const size_t room = strlen(path) + 32;
+    char *beside = text_memory(room);
+    snprintf(beside, room, "%s.%ld.part", path, (long)getpid());
+
+    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    bool fine = descriptor >= 0;
+    if (fine) {
+        /* A file that is replaced keeps its permissions; where that is not allowed the new ones will do. */
+        if (old && fchmod(descriptor, old->st_mode & 07777) != 0) errno = 0;
+        fine = write_all(descriptor, data, size);
+        int reason = errno;
+        if (close(descriptor) != 0 && fine) {
+            fine = false;
+            reason = errno;
+        }
+        if (fine && rename(beside, path) != 0) {
+            fine = false;
+            reason = errno;
+        }
+        if (!fine) unlink(beside);
+        errno = reason;
+    }
+    const int reason = errno;
+    free(beside);
+    errno = reason;
+    return fine;
+}
+
+bool file_write(const char *path, const void *data, size_t size)
+{
+    struct stat about;
+    const bool exists = !file_is_standard(path) && stat(path, &about) == 0;
+    bool fine;
+    if (file_is_standard(path) || (exists && !S_ISREG(about.st_mode))) {
+        fine = write_straight(path, data, size);
+    } else {
+        /* Through a symbolic link it is the file behind it that is replaced, not the link. */
+        char *behind = exists ? realpath(path, NULL) : NULL;
+        fine = write_beside(behind ? behind : path, exists ? &about : NULL, data, size);
+        const int reason = errno;
+        free(behind);
+        errno = reason;
+    }
+    if (!fine)
+        text_fail("Cannot write '%s': %s", file_is_standard(path) ? "standard output" : path,
+                  strerror(errno));
+    return fine;
+}

@@ -1,0 +1,273 @@
+/* options.c - see options.h. */
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+/* ---- rows of a table ---------------------------------------------------------------------------------- */
+
+option option_text(const char *name, const char *argument, const char *doc, const char **target)
+{
+    return (option){.name = name, .argument = argument, .doc = doc, .kind = OPTION_TEXT, .target = target};
+}
+
+option option_number(const char *name, const char *argument, const char *doc, uint64_t min, uint64_t max,
+                     uint64_t *target)
+{
+    return (option){.name = name,
+                    .argument = argument,
+                    .doc = doc,
+                    .kind = OPTION_NUMBER,
+                    .target = target,
+                    .min = min,
+                    .max = max};
+}
+
+option option_u32(const char *name, const char *argument, const char *doc, uint64_t *target)
+{
+    return option_number(name, argument, doc, 0, UINT32_MAX, target);
+}
+
+option option_u64(const char *name, const char *argument, const char *doc, uint64_t *target)
+{
+    return option_number(name, argument, doc, 0, UINT64_MAX, target);
+}
+
+option option_choice(const char *name, const char *choices, const char *doc, int *target)
+{
+    return (option){.name = name,
+                    .argument = choices,
+                    .doc = doc,
+                    .kind = OPTION_CHOICE,
+                    .target = target,
+                    .choices = choices};
+}
+
+option option_flag(const char *name, const char *doc, bool *target)
+{
+    return (option){.name = name, .doc = doc, .kind = OPTION_FLAG, .target = target};
+}
+
+option option_json(const char **target)
+{
+    return option_text(
+        "json", "FILE",
+        "also write the answer as JSON to FILE; - is standard output, which then holds nothing else", target);
+}
+
+option option_end(void)
+{
+    return (option){.name = NULL};
+}
+
+/* ---- help --------------------------------------------------------------------------------------------- */
+
+static size_t option_width(const option *o)
+{
+    return 2 + strlen(o->name) + (o->argument ? 1 + strlen(o->argument) : 0);
+}
+
+static void help(const command *c)
+{
+    printf("usage: tithe %s%s%s [options]\n\n", text_verb(), *c->positionals ? " " : "", c->positionals);
+    text_wrap(stdout, 0, 0, c->summary);
+
+    size_t widest = strlen("--help");
+    for (const option *o = c->options; o->name; o++)
+        if (option_width(o) > widest) widest = option_width(o);
+
+    printf("\nOptions:\n");
+    for (const option *o = c->options; o->name; o++) {
+        const int filled =
+            printf("  --%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        printf("%*s", (int)(widest + 4) - filled, "");
+        text_wrap(stdout, widest + 4, widest + 4, o->doc);
+    }
+    printf("  %-*sthis page\n", (int)widest + 2, "--help");
+    printf("\nExamples:\n%s\n", c->examples);
+}
+
+/* ---- values ------------------------------------------------------------------------------------------- */
+
+bool options_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
+{
+    if (!*text) return false;
+    uint64_t number = 0;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9') return false;
+        const uint64_t digit = (uint64_t)(*text - '0');
+        if (number > (UINT64_MAX - digit) / 10) return false;
+        number = number * 10 + digit;
+    }
+    if (number < min || number > max) return false;
+    *value = number;
+    return true;
+}
+
+bool options_sizes(const char *name, const char *text, size_t **sizes, size_t *count)
+{
+    size_t room = 1;
+    for (const char *c = text; *c; c++) room += *c == ',';
+    size_t *out = text_memory(room * sizeof *out);
+    char *copy = text_copy(text);
+    bool fine = true;
+    size_t filled = 0;
+
+    for (char *part = copy; fine && part;) {
+        char *comma = strchr(part, ',');
+        if (comma) *comma = 0;
+        uint64_t value = 0;
+        fine = options_number(part, 0, TITHE_MAX_N, &value);
+        if (fine)
+            out[filled++] = (size_t)value;
+        else
+            text_fail("--%s takes whole numbers with commas between them, such as 100,200,50, but has '%s'",
+                      name, part);
+        part = comma ? comma + 1 : NULL;
+    }
+    free(copy);
+    if (!fine) {
+        free(out);
+        return false;
+    }
+    *sizes = out;
+    *count = filled;
+    return true;
+}
+
+static int place_in(const char *choices, const char *word)
+{
+    const size_t length = strlen(word);
+    for (int place = 0;; place++) {
+        const size_t here = strcspn(choices, "|");
+        if (here == length && memcmp(choices, word, length) == 0) return place;
+        if (!choices[here]) return -1;
+        choices += here + 1;
+    }
+}
+
+static bool take_value(const option *o, const char *value)
+{
+    switch (o->kind) {
+    case OPTION_TEXT:
+        if (!*value) break;
+        *(const char **)o->target = value;
+        return true;
+    case OPTION_NUMBER:
+        if (options_number(value, o->min, o->max, o->target)) return true;
+        text_fail("--%s takes a whole number from %s to %s, not '%s'", o->name, text_group(o->min).text,
+                  text_group(o->max).text, value);
+        return false;
+    case OPTION_CHOICE: {
+        const int place = place_in(o->choices, value);
+        if (place < 0) {
+            text_fail("--%s takes one of %s, not '%s'", o->name, o->choices, value);
+            return false;
+        }
+        *(int *)o->target = place;
+        return true;
+    }
+    case OPTION_FLAG: break;
+    }
+    text_fail("--%s needs a value that is not empty: --%s %s", o->name, o->name, o->argument);
+    return false;
+}
+
+/* ---- the command line --------------------------------------------------------------------------------- */
+
+static void unknown(const command *c, const char *word)
+{
+    const char *names[64];
+    size_t count = 0;
+    for (const option *o = c->options; o->name && count < 62; o++) names[count++] = o->name;
+    names[count++] = "help";
+    names[count] = NULL;
+
+    char bare[64];
+    while (*word == '-') word++;
+    snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
+    text_fail("There is no option '--%s', the nearest is --%s; 'tithe %s --help' lists them all", bare,
+              text_nearest(bare, names), text_verb());
+}
+
+/* One word that starts with a dash, with the word behind it at hand. Returns how many words it took; 0 after a
+ * complaint. */
+static int take_option(const command *c, const char *word, const char *next)
+{
+    const char *name = word + 2;
+    const size_t length = strcspn(name, "=");
+    const option *o = c->options;
+    if (word[1] != '-') {
+        unknown(c, word);
+        return 0;
+    }
+    while (o->name && (strlen(o->name) != length || memcmp(o->name, name, length) != 0)) o++;
+    if (!o->name) {
+        unknown(c, word);
+        return 0;
+    }
+
+    const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    if (o->kind == OPTION_FLAG) {
+        if (value) {
+            text_fail("--%s takes no value; leave '=%s' out", o->name, value);
+            return 0;
+        }
+        *(bool *)o->target = true;
+        return 1;
+    }
+    if (value) return take_value(o, value) ? 1 : 0;
+
+    /* "--json --seed 3" is a forgotten value, not a file called --seed. */
+    if (!next || (next[0] == '-' && next[1] == '-')) {
+        text_fail("--%s needs a value behind it: --%s %s", o->name, o->name, o->argument);
+        return 0;
+    }
+    return take_value(o, next) ? 2 : 0;
+}
+
+bool options_parse(const command *c, int argc, char **argv, int *count, int *status)
+{
+    int kept = 0;
+    bool over = false;
+
+    /* Asking for help wins over every mistake on the same line. */
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            help(c);
+            *status = EXIT_DONE;
+            return false;
+        }
+    }
+
+    *status = EXIT_BAD;
+    for (int i = 0; i < argc;) {
+        char *word = argv[i];
+        if (!over && strcmp(word, "--") == 0) {
+            over = true;
+            i++;
+        } else if (over || word[0] != '-' || word[1] == 0) {
+            argv[kept++] = word;
+            i++;
+        } else {
+            const int taken = take_option(c, word, i + 1 < argc ? argv[i + 1] : NULL);
+            if (!taken) return false;
+            i += taken;
+        }
+    }
+
+    if (kept < c->least || (c->most >= 0 && kept > c->most)) {
+        if (kept > c->most && c->most >= 0)
+            text_fail("'%s' is one argument too many; usage: tithe %s%s%s [options]", argv[c->most],
+                      text_verb(), *c->positionals ? " " : "", c->positionals);
+        else
+            text_fail("An argument is missing; usage: tithe %s %s [options]", text_verb(), c->positionals);
+        return false;
+    }
+    *count = kept;
+    *status = EXIT_DONE;
+    return true;
+}

@@ -1,0 +1,200 @@
+/* text.c - see text.h. */
+#define _XOPEN_SOURCE 700
+#include "text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The one verb that this process runs: set before any thread starts, never changed afterwards. */
+static const char *current_verb;
+
+void text_set_verb(const char *verb)
+{
+    current_verb = verb;
+}
+
+const char *text_verb(void)
+{
+    return current_verb;
+}
+
+int text_fail(const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line - 1, format, arguments);
+    va_end(arguments);
+
+    /* The library's sentences end with a full stop, those of strerror do not. */
+    const size_t length = strlen(line);
+    if (length && line[length - 1] != '.') memcpy(line + length, ".", 2);
+
+    /* A file name may hold a newline; the complaint stays one line. */
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < 32 || *c == 127) *c = '?';
+
+    text_progress_end();
+    fflush(stdout);
+    if (current_verb)
+        fprintf(stderr, "tithe %s: %s\n", current_verb, line);
+    else
+        fprintf(stderr, "tithe: %s\n", line);
+    return EXIT_BAD;
+}
+
+int text_fail_status(const char *about, tithe_status status, const tithe_error *error)
+{
+    const char *sentence = error && error->text[0] ? error->text : tithe_status_text(status);
+    return about ? text_fail("%s: %s", about, sentence) : text_fail("%s", sentence);
+}
+
+text_number text_group(uint64_t value)
+{
+    char digits[24];
+    const int count = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    text_number out;
+    size_t at = 0;
+    for (int i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0) out.text[at++] = ',';
+        out.text[at++] = digits[i];
+    }
+    out.text[at] = 0;
+    return out;
+}
+
+text_number text_short(double value)
+{
+    text_number out;
+    if (isfinite(value))
+        snprintf(out.text, sizeof out.text, "%.5g", value);
+    else
+        snprintf(out.text, sizeof out.text, isnan(value) ? "-" : value > 0 ? "inf" : "-inf");
+    return out;
+}
+
+text_line text_smaller(size_t bytes, size_t dense)
+{
+    text_line out;
+    const double times = bytes > 0 ? (double)dense / (double)bytes : 0;
+    text_number number = text_group((uint64_t)(times + 0.5));
+    if (times < 100) snprintf(number.text, sizeof number.text, "%.1f", times);
+    if (times < 1.05) snprintf(number.text, sizeof number.text, "not");
+    snprintf(out.text, sizeof out.text, "%s%s smaller than the dense vector of %s bytes", number.text,
+             times < 1.05 ? "" : " x", text_group(dense).text);
+    return out;
+}
+
+/* Levenshtein's distance with one row of memory. Words longer than the row are far from everything. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { LONGEST = 63 };
+    const size_t rows = strlen(a), columns = strlen(b);
+    if (rows > LONGEST || columns > LONGEST) return LONGEST + 1;
+
+    size_t row[LONGEST + 1];
+    for (size_t j = 0; j <= columns; j++) row[j] = j;
+    for (size_t i = 1; i <= rows; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= columns; j++) {
+            const size_t above = row[j];
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            if (above + 1 < best) best = above + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+            diagonal = above;
+        }
+    }
+    return row[columns];
+}
+
+const char *text_nearest(const char *word, const char *const *words)
+{
+    const char *best = NULL;
+    size_t least = SIZE_MAX;
+    for (; *words; words++) {
+        const size_t d = distance(word, *words);
+        if (d < least) {
+            least = d;
+            best = *words;
+        }
+    }
+    return best;
+}
+
+void text_wrap(FILE *to, size_t column, size_t indent, const char *words)
+{
+    bool first = true;
+    while (*words) {
+        const size_t length = strcspn(words, " ");
+        if (!first && column + 1 + length > TEXT_WIDTH) {
+            fprintf(to, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', to);
+            column++;
+        }
+        fwrite(words, 1, length, to);
+        column += length;
+        first = false;
+        words += length;
+        words += strspn(words, " ");
+    }
+    fputc('\n', to);
+}
+
+const text_trait text_traits[] = {
+    {TITHE_UNBIASED, "unbiased"}, {TITHE_CONTRACTIVE, "contractive"}, {TITHE_ABSOLUTE, "absolute"},
+    {TITHE_SUMMABLE, "summable"}, {TITHE_FIXED_SIZE, "fixed-size"},   {0, NULL},
+};
+
+text_line text_trait_list(unsigned traits)
+{
+    text_line out;
+    size_t at = 0;
+    out.text[0] = 0;
+    for (const text_trait *t = text_traits; t->name; t++)
+        if (traits & t->bit)
+            at += (size_t)snprintf(out.text + at, sizeof out.text - at, "%s%s", at ? ", " : "", t->name);
+    if (!at) snprintf(out.text, sizeof out.text, "none");
+    return out;
+}
+
+static bool progress_shown;
+
+void text_progress(const char *format, ...)
+{
+    if (!isatty(STDERR_FILENO)) return;
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("\r\033[K", stderr);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fflush(stderr);
+    progress_shown = true;
+}
+
+void text_progress_end(void)
+{
+    if (!progress_shown) return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    progress_shown = false;
+}
+
+void *text_memory(size_t size)
+{
+    void *memory = malloc(size ? size : 1);
+    if (!memory) exit(text_fail("There is no memory left for %zu bytes", size));
+    return memory;
+}
+
+char *text_copy(const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    return memcpy(text_memory(size), text, size);
+}

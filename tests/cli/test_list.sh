@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# tithe list: every variant, and JSON that scripts can rely on.
+# shellcheck source=tests/cli/kit.sh
+. "$(dirname "$0")/kit.sh"
+need_python
+
+selectors='all topk threshold mstopk randk stochastic given'
+quantizers='raw f16 bf16 natural sign dither natdither'
+well_formed='all(set(v) == {"kind", "name", "summary", "paper", "params", "traits"} for v in j)'
+params='[p for v in j for p in v["params"]]'
+traits='{"unbiased", "contractive", "absolute", "summable", "fixed-size"}'
+
+works 'list' "$TITHE" list
+for name in $selectors $quantizers; do holds 'list' out "^  $name "; done
+awk 'length > 100 { exit 1 }' out || fail 'list is wider than 100 columns'
+
+works 'list --json' "$TITHE" list --json -
+cp out default.json
+json 'list' "$well_formed" "{v['name'] for v in j} >= set('$selectors $quantizers'.split())" \
+    '{v["kind"] for v in j} == {"selector", "quantizer"}' \
+    'len({(v["kind"], v["name"]) for v in j}) == len(j)' \
+    'all(v["summary"] and v["paper"] for v in j)' \
+    "all(set(v['traits']) <= $traits for v in j)"
+json 'parameters' "all(set(p) - {'choices'} == {'name', 'doc', 'default', 'min', 'max'} for p in $params)" \
+    "all(p['doc'] for p in $params)" \
+    "all(p['default'] in p['choices'] for p in $params if 'choices' in p)" \
+    "all(p['min'] <= p['default'] <= p['max'] for p in $params if 'choices' not in p and p['default'] is not None)"
+json 'traits' 'next(set(v["traits"]) for v in j if v["name"] == "topk") >= {"contractive"}' \
+    'next(set(v["traits"]) for v in j if v["name"] == "natural") >= {"unbiased"}' \
+    'next(set(v["traits"]) for v in j if v["name"] == "threshold") >= {"absolute"}'
+
+works 'codecs' "$TITHE" list codecs --json -
+same 'codecs is the default' out default.json
+works 'selectors' "$TITHE" list selectors --json -
+json 'selectors' "{v['name'] for v in j} >= set('$selectors'.split()) and {v['kind'] for v in j} == {'selector'}"
+works 'quantizers' "$TITHE" list quantizers --json -
+json 'quantizers' "{v['name'] for v in j} >= set('$quantizers'.split()) and {v['kind'] for v in j} == {'quantizer'}"
+
+works 'pairs' "$TITHE" list pairs --json -
+json 'pairs' 'len(j) == len({p["selector"] for p in j}) * len({p["quantizer"] for p in j}) >= 49' \
+    'all((p["reason"] is None) == p["legal"] for p in j)' \
+    'len(j) / 2 < sum(p["legal"] for p in j) < len(j)' \
+    'any(p["spec"] == "topk:keep=0.01|raw" and abs(p["delta"] - 0.01) < 1e-9 for p in j)' \
+    'any(p["spec"] == "all|natural" and abs(p["omega"] - 0.125) < 1e-9 for p in j)'
+works 'pairs' "$TITHE" list pairs --n 100
+holds 'pairs' out 'n = 100'
+holds 'pairs' out 'topk:keep=0.01|natural'
+
+refused 'unknown kind' 'codecs|selectors|quantizers|pairs' "$TITHE" list compressors
+finish

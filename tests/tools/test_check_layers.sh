@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The tree keeps to its layers, and tools/check_layers would have noticed if it did not.
+set -euo pipefail
+check=$TITHE_SOURCE/tools/check_layers
+"$check" "$TITHE_SOURCE"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# path, text, what the check must answer (empty: nothing): plants one file in a tree of its own.
+try()
+{
+    local path=$1 text=$2 answer=$3 out
+    rm -rf "$work/tree"
+    mkdir -p "$work/tree/src/base" "$work/tree/$(dirname "$path")"
+    echo '#include <mpi.h>' > "$work/tree/src/base/first.c"
+    printf '%b\n' "$text" > "$work/tree/$path"
+    if out=$("$check" "$work/tree"); then
+        [ -z "$answer" ] || { echo "accepted, in $path: $text" && exit 1; }
+    elif [ -z "$answer" ] || [[ $out != *"$answer"* ]]; then
+        echo "in $path: $text"
+        echo "expected: ${answer:-no complaint}"
+        echo "got:      $out" && exit 1
+    fi
+}
+
+try src/base/a.c '#include "codec/codec.h"' 'src/base/a.c:1: base must not include "codec/codec.h"'
+try src/base/a.c '\n#include <codec/codec.h>' 'src/base/a.c:2: base must not'
+try src/codec/a.c '#include "feedback/ec.h"' 'codec must not include'
+try src/cost/a.c '#include "codec/codec.h"' 'cost must not include'
+try src/base/a.c '#include "other.h"' 'write "other.h" as "base/..."'
+try src/base/a.c '#include "../codec/codec.h"' 'the path names the layer'
+try src/odd/a.c 'int x;' 'odd is no layer'
+try src/comm/a.c '#include <mpi.h>' 'mpi.h is already included by src/base/first.c'
+try cli/main.c '#include "base/bytes.h"' 'cli/main.c:1: "base/bytes.h" is not public'
+try cli/main.c '#include "../src/base/bytes.h"' 'is not public'
+try examples/a.c '#include "codec/codec.h"' 'is not public'
+try include/tithe/a.h '#include "base/bytes.h"' 'is not public'
+try src/base/a.c 'int f(void)\n{\n    exit(1);\n}' 'src/base/a.c:3: the library must not call exit()'
+try src/base/a.c 'int f(void) { return rand(); }' 'must not call rand()'
+try src/base/a.c 'void f(int x) { assert (x); }' 'must not call assert()'
+try src/base/a.c 'void f(void) { abort(); }' 'must not call abort()'
+
+try src/codec/a.c '#include "kernels/kernels.h"\n#include "tithe/codec.h"\n#include <sys/stat.h>' ''
+try src/base/a.c '/* never\n exit() */ const char *s = "abort()"; // rand()\n_Static_assert(1, "");' ''
+try cli/a.c '#include "a.h"\n#include <tithe/tithe.h>\nint main(void) { exit(1); }' '"a.h" is not public'
+
+mkdir "$work/empty"
+if "$check" "$work/empty" > /dev/null; then echo 'accepted an empty tree' && exit 1; fi
+echo 'check_layers accepts this tree and refuses the bad ones'
