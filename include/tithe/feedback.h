@@ -14,8 +14,7 @@ extern "C" {
 
 /* Write the frame of e + gamma*g and leave in e what was not sent, without decoding the frame again. g may be NULL:
  * nothing new, send what is left. gamma must be positive. A codec that would blow up under feedback (omega >= 1) is
- * refused. A NaN or infinity in g leaves e as it was; any later failure leaves e + gamma*g in e, so that nothing is
- * lost: call again with g = NULL. */
+ * refused. After any failure nothing was sent, and e is as it was, up to rounding. */
 TITHE_API tithe_status tithe_ec_encode(const tithe_codec *codec, const tithe_call *call, float *e,
                                        const float *g, float gamma, size_t n, uint8_t *frame, size_t capacity,
                                        tithe_frame_info *info, tithe_error *error);

@@ -78,10 +78,15 @@ typedef struct tithe_select_call {
     const tithe_call *call;
     tithe_key key;
     void *scratch; /* scratch(n) bytes, 64-byte aligned */
+    /* Error compensation, only where the selector `fuses`: x is to become x + gamma * gradient on the way. */
+    const float *gradient;
+    float gamma;
 } tithe_select_call;
 
 typedef struct tithe_selection {
-    uint32_t *indices; /* handed in with room for max_count; filled ascending, unless the source is ALL */
+    uint32_t *indices; /* handed in with room for 16 more than asked for; filled ascending, unless the source is ALL */
+    void *values;      /* likewise, for the survivors; `gathered` says that the selector filled it */
+    bool gathered;
     size_t count;
     double factor;     /* survivors are multiplied by it before they are written; 1 when nothing is said */
     double shared;     /* all survivors below `exact_from` have this magnitude; 0: no such group */
@@ -96,13 +101,16 @@ typedef struct tithe_selector {
     bool projection; /* survivors keep their value: factor is 1 (where that depends on scale: when contractive) */
     bool shares;     /* may set tithe_selection.shared */
     bool absolute;   /* the level is a magnitude, in units of the gradient, and not a number of entries */
+    bool fuses;      /* for floats: adds the gradient and finds what is not finite in the pass that it makes anyway */
 
     /* NULL, or a sentence that says why these parameters cannot be. May itself be NULL. */
     const char *(*refuse)(const double *params);
     /* Do the parameters say how much to send? If not, the codec is legal only under a tuner. NULL: always. */
     bool (*has_level)(const double *params);
     size_t (*max_count)(const double *params, size_t n, double level);
-    size_t (*scratch)(const double *params, size_t n); /* NULL: none */
+    /* Room that select needs in indices and values, where that is more than max_count. NULL: it is not. */
+    size_t (*room)(const double *params, size_t n, double level);
+    size_t (*scratch)(const double *params, size_t n, double level); /* bytes; NULL: none */
     tithe_status (*select)(const tithe_select_call *c, tithe_selection *s, tithe_error *error);
     /* The decoder's half of TITHE_INDICES_DRAWN: the same indices from the same call. */
     void (*draw)(tithe_key key, size_t n, size_t count, uint32_t *indices, void *scratch);
@@ -118,6 +126,10 @@ typedef struct tithe_quant_call {
     size_t count;
     double whole_norm; /* l2 norm of the vector before selection, where needs_norm asks for it */
     tithe_key key;
+    /* Error compensation, only where the quantizer `fuses`: what is to be written is values + gamma * gradient, and
+     * what is not sent of it is to be left in `sent`, which is where the values came from. */
+    const float *gradient;
+    float gamma;
 } tithe_quant_call;
 
 typedef struct tithe_quantizer {
@@ -129,6 +141,9 @@ typedef struct tithe_quantizer {
     bool saturates; /* what exceeds claims.largest is cut; otherwise it is refused before encode is called */
 
     const char *(*refuse)(const double *params, tithe_type type);
+    /* Does encode, for floats, add the gradient and find what is not finite in its own pass? It then writes zeros for
+     * what is not, leaves it in place, and returns TITHE_E_NONFINITE at the end. NULL: no. */
+    bool (*fuses)(const double *params);
     bool (*needs_norm)(const double *params); /* NULL: never */
     bool (*fixed_size)(const double *params); /* NULL: always */
     uint64_t (*max_bits)(const tithe_quant_call *c);

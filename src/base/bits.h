@@ -1,6 +1,6 @@
 /* bits.h - bit streams: the first bit is the lowest of the first byte, and numbers go in lowest bit first.
  *
- * The writer wants its bytes zeroed by nobody: it stores whole bytes as they fill. The reader never reads outside
+ * The writer wants its bytes zeroed by nobody: it stores four at a time as they fill, and the rest at the end. The reader never reads outside
  * its array; past the end it sees zeros and remembers that it overran. */
 #ifndef BASE_BITS_H
 #define BASE_BITS_H
@@ -9,10 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
+
 typedef struct bit_writer {
     uint8_t *next;
     uint64_t pending; /* bits not stored yet, the oldest lowest */
-    unsigned count;   /* how many: below 8 between calls */
+    unsigned count;   /* how many: below 32 between calls */
     uint64_t total;
 } bit_writer;
 
@@ -27,11 +29,28 @@ static inline void bits_put(bit_writer *w, uint32_t value, unsigned width)
     w->pending |= (uint64_t)value << w->count;
     w->count += width;
     w->total += width;
-    while (w->count >= 8) {
-        *w->next++ = (uint8_t)w->pending;
-        w->pending >>= 8;
-        w->count -= 8;
+    if (w->count >= 32) {
+        put_u32(w->next, (uint32_t)w->pending);
+        w->next += 4;
+        w->pending >>= 32;
+        w->count -= 32;
     }
+}
+
+/* Store what is pending; true if that leaves the writer at the start of a byte. */
+static inline bool bits_at_byte(bit_writer *w)
+{
+    for (; w->count >= 8; w->count -= 8, w->pending >>= 8) *w->next++ = (uint8_t)w->pending;
+    return w->count == 0;
+}
+
+/* Leave room for whole bytes that somebody else fills; only at the start of a byte. */
+static inline uint8_t *bits_take_bytes(bit_writer *w, size_t bytes)
+{
+    uint8_t *at = w->next;
+    w->next += bytes;
+    w->total += (uint64_t)bytes * 8;
+    return at;
 }
 
 static inline void bits_put_zeros(bit_writer *w, uint64_t count)
@@ -43,9 +62,12 @@ static inline void bits_put_zeros(bit_writer *w, uint64_t count)
 /* Pad with zeros to a whole byte; returns the bits before padding. */
 static inline uint64_t bits_finish(bit_writer *w)
 {
-    const uint64_t total = w->total;
-    if (w->count) bits_put(w, 0, 8 - w->count);
-    return total;
+    if (!bits_at_byte(w)) {
+        *w->next++ = (uint8_t)w->pending;
+        w->pending = 0;
+        w->count = 0;
+    }
+    return w->total;
 }
 
 typedef struct bit_reader {

@@ -31,6 +31,8 @@ tithe_status ti_codec_expect_type(const tithe_codec *codec, tithe_type type, tit
 
 /* The most entries that a call may select; level as in tithe_call. */
 size_t ti_codec_max_count(const tithe_codec *codec, size_t n, double level);
+/* Room for entries that encoding needs: at least as much. */
+size_t ti_codec_room(const tithe_codec *codec, size_t n, double level);
 
 /* What the quantizer is told; params is room for its parameters with the call's level in them. */
 tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call *call, size_t count,
@@ -39,16 +41,19 @@ tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call 
 /* ---- scratch ------------------------------------------------------------------------------------------ */
 
 typedef struct workspace {
-    uint32_t *indices;  /* of all entries */
+    uint32_t *indices;  /* of all entries, with room for 16 more: vectors are stored whole */
     uint32_t *exact;    /* selectors that share a magnitude: places of the exact entries among all entries, */
     uint32_t *regroup;  /* then the indices of the exact entries, followed by those of the others */
     void *values;       /* survivors, times the selector's factor */
     void *selector;
 } workspace;
 
-size_t ti_workspace_size(const tithe_codec *codec, size_t n, size_t count);
-tithe_status ti_workspace_carve(const tithe_codec *codec, size_t n, size_t count, const tithe_call *call,
-                                workspace *w, tithe_error *error);
+typedef enum workspace_use { TO_ENCODE, TO_DECODE } workspace_use;
+
+/* `count` is the room for entries, `level` as in tithe_call. */
+size_t ti_workspace_size(const tithe_codec *codec, workspace_use use, size_t n, size_t count, double level);
+tithe_status ti_workspace_carve(const tithe_codec *codec, workspace_use use, size_t n, size_t count,
+                                const tithe_call *call, workspace *w, tithe_error *error);
 
 /* ---- header (frame.c) --------------------------------------------------------------------------------- */
 
@@ -81,8 +86,17 @@ bool ti_shared_read(const tithe_codec *codec, const uint8_t *src, size_t length,
 void ti_shared_decode(const tithe_codec *codec, const uint8_t *src, size_t used, const shared_group *group,
                       const workspace *w, const tithe_sink *out);
 
-/* tithe_encode with a place for what was sent: rest->y, if not NULL, gets rest->scale times it added. */
-tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const void *x, size_t n, uint8_t *frame,
-                       size_t capacity, const tithe_sink *rest, tithe_frame_info *info, tithe_error *error);
+/* What is encoded: x, or, for error compensation, keep + gamma * gradient, of which the part that is not sent is left
+ * in keep (the same memory as x). gradient may be NULL even then. */
+typedef struct encode_input {
+    const void *x;
+    size_t n;
+    void *keep;
+    const void *gradient;
+    double gamma;
+} encode_input;
+
+tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const encode_input *in, uint8_t *frame,
+                       size_t capacity, tithe_frame_info *info, tithe_error *error);
 
 #endif

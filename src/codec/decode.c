@@ -66,10 +66,10 @@ static tithe_status check(const tithe_codec *codec, const tithe_call *call, cons
     if (!status) status = expect_codec(codec, &f->header, n, error);
     if (status) return status;
     const size_t entries = f->header.entries, most = ti_codec_max_count(codec, n, call->level);
-    if (entries > most && call->scratch_size < ti_workspace_size(codec, n, entries))
+    if (entries > most && call->scratch_size < ti_workspace_size(codec, TO_DECODE, n, entries, 0))
         return ti_fail(error, TITHE_E_MISMATCH, 3, "The frame has %zu entries, but %s sends %zu at most.", entries,
                        codec->spec, most);
-    status = ti_workspace_carve(codec, n, entries, call, &f->w, error);
+    status = ti_workspace_carve(codec, TO_DECODE, n, entries, call, &f->w, error);
     if (status) return status;
 
     const uint8_t *p = frame + f->header.header_bytes, *end = p + f->header.payload_bytes;

@@ -242,5 +242,5 @@ size_t tithe_frame_scratch(const tithe_frame_header *header)
     const tithe_selector *selector = selector_with(header->selector_id);
     if (!selector) return 0;
     const tithe_codec like = {.selector = selector, .type = header->type};
-    return ti_workspace_size(&like, header->n, header->entries);
+    return ti_workspace_size(&like, TO_DECODE, header->n, header->entries, 0);
 }

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/bytes.h"
+#include "kernels/kernels.h"
 
 static unsigned width_of(size_t n) /* ceil(log2 n), 0 for n = 1 */
 {
@@ -18,16 +19,7 @@ static unsigned width_of(size_t n) /* ceil(log2 n), 0 for n = 1 */
 
 static uint64_t golomb_bits(const uint32_t *indices, size_t count, unsigned shift, bool three)
 {
-    uint64_t quotients = 0, residues = 0; /* residues: bits of the ternary digit, one for 0 and two for 1 or 2 */
-    uint32_t expected = 0;                /* the position that would make the gap zero */
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t gap = (indices[i] - expected) >> shift;
-        const uint32_t quotient = three ? gap / 3 : gap;
-        quotients += quotient;
-        residues += three ? 1 + (gap - 3 * quotient > 0) : 0;
-        expected = indices[i] + 1;
-    }
-    return (uint64_t)count * (1 + shift) + quotients + residues;
+    return (uint64_t)count * shift + ti_kernels()->gap_bits(indices, count, shift, three);
 }
 
 /* The best shift for one kind of m. The cost is convex in the shift (each further bit costs `count` and saves a
@@ -93,17 +85,21 @@ static void write_golomb(const index_plan *plan, const uint32_t *indices, size_t
             expected = indices[i] + 1;
         }
     }
+    /* After the one that ends the zeros: nothing, or the digit as 0, 1 0 or 1 1. */
+    static const uint8_t digit_bits[3] = {1, 3, 7}, digit_width[3] = {2, 3, 3};
     expected = 0;
     for (size_t i = 0; i < count; i++) {
         const uint32_t gap = (indices[i] - expected) >> plan->shift;
-        const uint32_t quotient = plan->three ? gap / 3 : gap;
-        bits_put_zeros(w, quotient);
-        bits_put(w, 1, 1);
-        if (plan->three) {
-            const uint32_t digit = gap - 3 * quotient; /* 0, then 1 0, then 1 1 */
-            bits_put(w, digit ? 1 | (digit - 1) << 1 : 0, digit ? 2 : 1);
-        }
+        const uint32_t zeros = plan->three ? gap / 3 : gap, digit = gap - 3 * (gap / 3);
+        const uint32_t end = plan->three ? digit_bits[digit] : 1;
+        const unsigned width = plan->three ? digit_width[digit] : 1;
         expected = indices[i] + 1;
+        if (zeros <= 29) {
+            bits_put(w, end << zeros, zeros + width);
+        } else {
+            bits_put_zeros(w, zeros);
+            bits_put(w, end, width);
+        }
     }
 }
 
@@ -151,12 +147,50 @@ static bool read_bitmap(bit_reader *r, const uint8_t *src, size_t count, size_t 
     return found == count;
 }
 
+/* While both planes have eight bytes left, a quotient is a count of zeros in a word. Returns how many indices were
+ * read, or SIZE_MAX for a position that is not below n; the caller reads the others bit by bit. */
+static size_t read_words(const index_plan *plan, bit_reader *low, bit_reader *high, size_t count, size_t n,
+                         uint32_t *indices)
+{
+    const uint64_t last = high->end >= 64 ? high->end - 64 : 0, mask = (UINT64_C(1) << plan->shift) - 1;
+    uint64_t expected = 0, at = high->position, low_at = low->position;
+    size_t i = 0;
+    while (i < count && at <= last && low_at <= last) {
+        uint64_t word = get_u64(high->bytes + at / 8) >> at % 8; /* at least 57 bits of the stream */
+        unsigned used = 0;
+        while (i < count && low_at <= last) { /* a word serves until it may not hold a whole code any more */
+            const unsigned zeros = word ? (unsigned)__builtin_ctzll(word) : 64;
+            if (used + zeros + 3 > 57) break;
+            unsigned width = zeros + 1;
+            uint64_t gap = zeros;
+            if (plan->three) {
+                const unsigned digit = word >> width & 3;
+                gap = 3 * gap + (digit & 1) + (digit == 3);
+                width += 1 + (digit & 1);
+            }
+            expected += (gap << plan->shift) + (get_u64(low->bytes + low_at / 8) >> low_at % 8 & mask);
+            if (expected >= n) return SIZE_MAX;
+            indices[i++] = (uint32_t)expected++;
+            low_at += plan->shift;
+            used += width;
+            word >>= width;
+        }
+        if (used == 0) break; /* a code longer than a word */
+        at += used;
+    }
+    high->position = at;
+    low->position = low_at;
+    return i;
+}
+
 static bool read_golomb(const index_plan *plan, bit_reader *low, size_t count, size_t n, uint32_t *indices)
 {
     bit_reader high = *low;
     high.position += (uint64_t)count * plan->shift;
-    uint64_t expected = 0;
-    for (size_t i = 0; i < count; i++) {
+    size_t i = read_words(plan, low, &high, count, n, indices);
+    if (i == SIZE_MAX) return false;
+    uint64_t expected = i ? (uint64_t)indices[i - 1] + 1 : 0;
+    for (; i < count; i++) {
         uint64_t gap = bits_get_unary(&high);
         if (plan->three) {
             gap *= 3;

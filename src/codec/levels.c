@@ -91,6 +91,8 @@ static float get_norm(const tithe_quant_call *c, const uint8_t *src, size_t buck
 
 /* ---- encode ------------------------------------------------------------------------------------------- */
 
+enum { FEW_LEVELS = 127 }; /* up to here the kernels take a level and its sign as one byte */
+
 /* t = (|x| * lift) * slope. The lift, a power of two, keeps the slope a normal number for norms near either end of
  * the range of floats. */
 typedef struct bucket_scale {
@@ -114,12 +116,9 @@ static inline float level_position(bucket_scale b, float x)
 /* |x|^2 / E|C(x)|^2 over one bucket. */
 static double bucket_contraction(const level_grid *grid, bucket_scale b, const float *x, size_t count)
 {
-    double squares = 0, expected = 0;
-    for (size_t i = 0; i < count; i++) {
-        const float t = level_position(b, x[i]);
-        squares += (double)t * (double)t;
-        expected += grid->second_moment(t);
-    }
+    double squares, expected;
+    const level_job job = {.x = x, .n = count, .lift = b.lift, .slope = b.slope};
+    grid->moments(&job, &squares, &expected);
     return expected > 0 ? squares / expected : 1;
 }
 
@@ -134,6 +133,44 @@ static void put_level(const tithe_quant_call *c, bit_writer *w, unsigned level, 
     bits_put(w, 1u << extra, extra + 1); /* `extra` zeros, then a one */
     bits_put(w, value & ((1u << extra) - 1), extra);
     if (level) bits_put(w, negative, 1);
+}
+
+/* Up to 127 levels: bytes from the kernel, nibbles packed many at a time. `block` gets what the decoder will see. */
+static void encode_few(const level_grid *grid, const tithe_quant_call *c, bucket_scale scale, const float *x,
+                       size_t many, const uint32_t *random, const float *value, bit_writer *w, float *block)
+{
+    uint8_t codes[TITHE_BLOCK];
+    const level_job job = {x, many, scale.lift, scale.slope, levels_of(c), random, codes};
+    grid->levels(&job);
+    size_t packed = 0;
+    if (!is_elias(c) && code_width(levels_of(c)) == 4 && bits_at_byte(w)) {
+        packed = many / 2 * 2;
+        ti_kernels()->pack_nibbles(codes, packed, bits_take_bytes(w, packed / 2));
+    }
+    for (size_t i = packed; i < many; i++) put_level(c, w, codes[i] & 127, codes[i] >> 7);
+    for (size_t i = 0; block && i < many; i++) block[i] = value[codes[i]];
+}
+
+static void encode_many(const level_grid *grid, const tithe_quant_call *c, bucket_scale scale, const float *x,
+                        size_t many, const uint32_t *random, float written, bit_writer *w, float *block)
+{
+    const unsigned s = levels_of(c);
+    for (size_t i = 0; i < many; i++) {
+        unsigned level = grid->round(level_position(scale, x[i]), random[i]);
+        if (level > s) level = s; /* t may exceed its end by a rounding error */
+        put_level(c, w, level, x[i] < 0 && level);
+        const float value = grid->value(level, s, written);
+        block[i] = x[i] < 0 ? -value : value;
+    }
+}
+
+/* value[code] for a byte of level and sign. */
+static void value_table(const level_grid *grid, unsigned s, float norm, float value[256])
+{
+    for (unsigned level = 0; level <= s; level++) {
+        value[level] = grid->value(level, s, norm);
+        value[128 + level] = -value[level];
+    }
 }
 
 /* Random numbers belong to positions of the whole message, wherever its buckets begin and end. */
@@ -156,6 +193,13 @@ static size_t random_span(random_cursor *r, tithe_key key, size_t first, size_t 
     return end - first < left ? end - first : left;
 }
 
+/* A bucket that fits a block can be put together from e and the gradient, written, and what is left of it stored, all
+ * while it is in the cache. */
+bool ti_levels_fuse(const double *params)
+{
+    return params[LEVEL_BUCKET] > 0 && params[LEVEL_BUCKET] <= TITHE_BLOCK;
+}
+
 tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c, const float *values, uint8_t *dst,
                               uint64_t *bits, const tithe_sink *sent)
 {
@@ -163,35 +207,52 @@ tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c,
     const size_t bucket = bucket_of(c), buckets = bucket_count(c);
     bit_writer w = bit_writer_at(dst + buckets * norm_bytes(c));
     random_cursor random = {.loaded = false};
+    tithe_status status = TITHE_OK;
 
     for (size_t b = 0; b < buckets; b++) {
         const size_t begin = b * bucket, end = c->count - begin < bucket ? c->count : begin + bucket;
-        const float norm = (float)norm_p(c, values + begin, end - begin);
-        const bucket_scale scale = scale_of(grid->steps(s), norm);
+        float sum[TITHE_BLOCK];
+        const float *x = values + begin;
+        if (c->gradient) {
+            memcpy(sum, x, (end - begin) * sizeof *sum);
+            ti_kernels()->add_scaled(sum, c->gradient + begin, c->gamma, end - begin);
+            x = sum;
+        }
+        double norm = norm_p(c, x, end - begin);
+        const bool refused = !(norm <= (double)LARGEST_NORM); /* or something in it is not finite */
+        if (refused) {
+            status = TITHE_E_NONFINITE;
+            norm = 0;
+        }
+        const bucket_scale scale = scale_of(grid->steps(s), (float)norm);
         double factor = 1;
         if (c->contractive) {
-            factor = bucket_contraction(grid, scale, values + begin, end - begin);
+            factor = bucket_contraction(grid, scale, x, end - begin);
             if (norm_bytes(c) == 1) factor *= 8.0 / 9;
         }
-        const float written = put_norm(c, dst, b, (float)((double)norm * factor));
+        const float written = put_norm(c, dst, b, refused ? 0 : (float)((double)(float)norm * factor));
+        float value[256];
+        if (s <= FEW_LEVELS) value_table(grid, s, written, value);
 
         for (size_t first = begin, span; first < end; first += span) {
             span = random_span(&random, c->key, first, end);
             const uint32_t *mine = random.numbers + first % TITHE_BLOCK;
+            const float *from = x + (first - begin);
             float block[TITHE_BLOCK];
-            for (size_t i = 0; i < span; i++) {
-                const float x = values[first + i];
-                unsigned level = grid->round(level_position(scale, x), mine[i]);
-                if (level > s) level = s; /* t may exceed its end by a rounding error */
-                put_level(c, &w, level, x < 0 && level);
-                const float value = grid->value(level, s, written);
-                block[i] = x < 0 ? -value : value;
+            if (refused) {
+                for (size_t i = 0; i < span; i++) put_level(c, &w, 0, false);
+                continue;
             }
+            if (s <= FEW_LEVELS)
+                encode_few(grid, c, scale, from, span, mine, value, &w, sent->y ? block : NULL);
+            else
+                encode_many(grid, c, scale, from, span, mine, written, &w, block);
+            if (c->gradient) memcpy((float *)sent->y + first, from, span * sizeof *from);
             tithe_sink_add(sent, first, block, span);
         }
     }
     *bits = (uint64_t)buckets * norm_bytes(c) * 8 + bits_finish(&w);
-    return TITHE_OK;
+    return status;
 }
 
 /* ---- decode ------------------------------------------------------------------------------------------- */
@@ -212,6 +273,20 @@ static unsigned get_level(const tithe_quant_call *c, bit_reader *r, bool *negati
     return level;
 }
 
+/* No nibble is 8; one of padding is zero, which is fine too. */
+static bool nibbles_are_sound(const uint8_t *src, size_t length)
+{
+    const uint64_t ones = UINT64_C(0x1111111111111111), tops = ones << 3;
+    bool sound = true;
+    size_t i = 0;
+    for (; i + 8 <= length; i += 8) {
+        const uint64_t v = get_u64(src + i) ^ tops; /* a nibble of 8 becomes 0 */
+        sound &= ((v - ones) & ~v & tops) == 0;
+    }
+    for (; i < length; i++) sound &= (src[i] & 15) != 8 && src[i] >> 4 != 8;
+    return sound;
+}
+
 tithe_status ti_levels_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits)
 {
     const size_t norms = bucket_count(c) * norm_bytes(c);
@@ -223,6 +298,13 @@ tithe_status ti_levels_check(const tithe_quant_call *c, const uint8_t *src, size
         sound &= norm <= LARGEST_NORM && !signbit(norm);
     }
     const unsigned s = levels_of(c);
+    if (!is_elias(c) && s == 7) { /* every code but the negative zero is a code: look at sixteen at a time */
+        *bits = ti_levels_max_bits(c);
+        return sound && bytes_of_bits(*bits) == length && padding_is_zero(src, *bits) &&
+                       nibbles_are_sound(src + norms, length - norms)
+                   ? TITHE_OK
+                   : TITHE_E_CORRUPT;
+    }
     bit_reader r = bit_reader_at(src + norms, length - norms, 0);
     for (size_t i = 0; i < c->count && !r.overrun && sound; i++) {
         bool negative;
@@ -240,9 +322,21 @@ void ti_levels_decode(const level_grid *grid, const tithe_quant_call *c, const u
     const unsigned s = levels_of(c);
     const size_t bucket = bucket_of(c), norms = bucket_count(c) * norm_bytes(c);
     bit_reader r = bit_reader_at(src + norms, length - norms, 0);
+    /* Four bits, straight into a dense vector: a table of sixteen values does it. */
+    const bool nibbles = !is_elias(c) && code_width(s) == 4 && !out->at && out->y;
     for (size_t b = 0; b < bucket_count(c); b++) {
         const size_t begin = b * bucket, end = c->count - begin < bucket ? c->count : begin + bucket;
         const float norm = get_norm(c, src, b);
+        if (nibbles && begin % 2 == 0 && (end - begin) % 2 == 0) {
+            float table[16] = {0};
+            for (unsigned level = 0; level <= s; level++) {
+                table[level] = (float)out->scale * grid->value(level, s, norm);
+                table[8 + level] = (float)out->scale * -grid->value(level, s, norm);
+            }
+            ti_kernels()->nibbles_add(src + norms + begin / 2, end - begin, table, (float *)out->y + begin);
+            r.position += 4 * (uint64_t)(end - begin);
+            continue;
+        }
         for (size_t first = begin; first < end; first += TITHE_BLOCK) {
             const size_t many = block_length(first, end);
             float block[TITHE_BLOCK];

@@ -4,6 +4,7 @@
 #define CODEC_LEVELS_H
 
 #include "codec/quant.h"
+#include "kernels/define.h"
 
 enum { LEVEL_P = 0, LEVEL_S = 1, LEVEL_BUCKET = 2, LEVEL_NORM = 3, LEVEL_CODE = 4 };
 enum { LEVEL_P_1, LEVEL_P_2, LEVEL_P_INF };
@@ -25,13 +26,15 @@ enum { LEVEL_P_1, LEVEL_P_2, LEVEL_P_INF };
 typedef struct level_grid {
     double (*steps)(unsigned s);
     unsigned (*round)(float t, uint32_t random); /* unbiased: E value(round(t)) = t */
-    double (*second_moment)(float t);            /* E value(round(t))^2 */
+    void (*levels)(const level_job *job);        /* the same for a row of values, up to 127 levels */
+    void (*moments)(const level_job *job, double *squares, double *expected); /* of t, and of the level drawn for it */
     float (*value)(unsigned level, unsigned s, float norm); /* what the decoder makes of a level */
     double (*variance)(double s, double reach); /* omega, where |x|_p <= reach/sqrt(d) |x|_2 */
 } level_grid;
 
 uint64_t ti_levels_max_bits(const tithe_quant_call *c);
 bool ti_levels_fixed_size(const double *params);
+bool ti_levels_fuse(const double *params);
 tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c, const float *values, uint8_t *dst,
                               uint64_t *bits, const tithe_sink *sent);
 tithe_status ti_levels_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits);

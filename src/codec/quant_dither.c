@@ -12,18 +12,14 @@ static double dither_steps(unsigned s)
     return s;
 }
 
-/* Up with probability f, to 31 bits: as fine as a float next to its norm. */
-static unsigned dither_round(float t, uint32_t random)
+static void dither_levels(const level_job *job)
 {
-    const unsigned level = (unsigned)t;
-    const float fraction = t - (float)level;
-    return level + (random >> 1 < (uint32_t)(fraction * 2147483648.0f));
+    ti_kernels()->dither_levels(job);
 }
 
-static double dither_second_moment(float t)
+static void dither_moments(const level_job *job, double *squares, double *expected)
 {
-    const double level = (double)(unsigned)t, fraction = (double)t - level;
-    return level * level + fraction * (2 * level + 1);
+    ti_kernels()->dither_moments(job, squares, expected);
 }
 
 static float dither_value(unsigned level, unsigned s, float norm)
@@ -36,7 +32,7 @@ static double dither_variance(double s, double reach)
     return fmin(reach / s, reach * reach / (4 * s * s));
 }
 
-static const level_grid dither_grid = {dither_steps, dither_round, dither_second_moment, dither_value,
+static const level_grid dither_grid = {dither_steps, define_dither_round, dither_levels, dither_moments, dither_value,
                                        dither_variance};
 
 static tithe_status dither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
@@ -58,6 +54,6 @@ static void dither_claims(const tithe_quant_call *c, tithe_claims *claims)
 
 const tithe_quantizer ti_quant_dither = {
     .name = "dither", .summary = "a norm, and one of s even levels each", .paper = "alistarh2017qsgd",
-    .params = dither_params, .id = 5, .fixed_size = ti_levels_fixed_size, .max_bits = ti_levels_max_bits,
+    .params = dither_params, .id = 5, .fuses = ti_levels_fuse, .fixed_size = ti_levels_fixed_size, .max_bits = ti_levels_max_bits,
     .encode = dither_encode, .check = ti_levels_check, .decode = dither_decode, .claims = dither_claims,
 };

@@ -12,22 +12,14 @@ static double natdither_steps(unsigned s)
     return ldexp(1, (int)s - 1);
 }
 
-/* t in [0, 2^(s-1)]: 0 is level 0, 2^j is level j + 1. For t < 1 the mantissa of 1 + t is the probability. */
-static unsigned natdither_round(float t, uint32_t random)
+static void natdither_levels(const level_job *job)
 {
-    const bool small = t < 1;
-    const uint32_t bits = f32_bits(small ? t + 1 : t);
-    const bool up = random >> 9 < (bits & 0x7fffffu);
-    if (!small) return (bits >> 23) - 126 + up;
-    return up || bits >= 0x40000000u; /* 1 + t may have rounded to 2 */
+    ti_kernels()->natdither_levels(job);
 }
 
-static double natdither_second_moment(float t)
+static void natdither_moments(const level_job *job, double *squares, double *expected)
 {
-    if (t < 1) return (double)t;
-    int exponent;
-    const double u = 2 * frexp((double)t, &exponent); /* t = u 2^(exponent-1), u in [1,2) */
-    return ldexp(3 * u - 2, 2 * (exponent - 1));
+    ti_kernels()->natdither_moments(job, squares, expected);
 }
 
 static float natdither_value(unsigned level, unsigned s, float norm)
@@ -41,7 +33,7 @@ static double natdither_variance(double s, double reach)
     return 1.0 / 8 + fmin(reach * least, reach * reach * least * least / 4);
 }
 
-static const level_grid natdither_grid = {natdither_steps, natdither_round, natdither_second_moment, natdither_value,
+static const level_grid natdither_grid = {natdither_steps, define_natdither_round, natdither_levels, natdither_moments, natdither_value,
                                           natdither_variance};
 
 static tithe_status natdither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
@@ -63,6 +55,6 @@ static void natdither_claims(const tithe_quant_call *c, tithe_claims *claims)
 
 const tithe_quantizer ti_quant_natdither = {
     .name = "natdither", .summary = "a norm, and one of s powers of two each", .paper = "horvath2022natural",
-    .params = natdither_params, .id = 6, .fixed_size = ti_levels_fixed_size, .max_bits = ti_levels_max_bits,
+    .params = natdither_params, .id = 6, .fuses = ti_levels_fuse, .fixed_size = ti_levels_fixed_size, .max_bits = ti_levels_max_bits,
     .encode = natdither_encode, .check = ti_levels_check, .decode = natdither_decode, .claims = natdither_claims,
 };

@@ -11,6 +11,7 @@
  * normal number: unbiased, but with a larger variance. scale=contractive multiplies by 8/9 in the decoder.
  * Key: horvath2022natural. */
 #include "codec/quant.h"
+#include "kernels/kernels.h"
 
 enum { BITS = 0 };
 enum { BITS_AUTO, BITS_8, BITS_9, BITS_12 };
@@ -32,6 +33,11 @@ static const char *natural_refuse(const double *params, tithe_type type)
     return NULL;
 }
 
+static bool natural_fuses(const double *params)
+{
+    return params[BITS] != BITS_8;
+}
+
 static unsigned natural_width(const tithe_quant_call *c)
 {
     if (c->type == TITHE_F64) return 12;
@@ -41,17 +47,6 @@ static unsigned natural_width(const tithe_quant_call *c)
 static uint64_t natural_max_bits(const tithe_quant_call *c)
 {
     return (uint64_t)c->count * natural_width(c);
-}
-
-/* The exponent field after random rounding. Sixteen random bits decide against the top of the mantissa, unless
- * they equal it; that one case in 65536 looks up seven more bits. P(up) is mantissa / 2^23 to the last bit. */
-static inline uint32_t round_f32(uint32_t bits, uint32_t random16, tithe_key key, uint64_t position)
-{
-    const uint32_t magnitude = bits & 0x7fffffffu, mantissa = magnitude & 0x7fffffu, top = mantissa >> 7;
-    bool up = random16 < top;
-    if (random16 == top) up = rng_at(key, position) >> 57 < (mantissa & 127);
-    const uint32_t field = (magnitude >> 23) + up;
-    return field < 255 ? field : 254;
 }
 
 static inline uint32_t round_f64(uint64_t bits, uint32_t random16, tithe_key key, uint64_t position)
@@ -81,33 +76,74 @@ static inline uint32_t half_of(const uint32_t *random, size_t i)
     return random[i / 2] >> 16 * (i % 2) & 0xffff;
 }
 
-static void encode_f32(const tithe_quant_call *c, const float *values, uint8_t *dst, const tithe_sink *sent)
+static void decode_f32(const tithe_quant_call *c, const uint8_t *src, const tithe_sink *out)
 {
     const bool bytes_only = natural_width(c) == 8;
     const float factor = contraction(c);
-    uint8_t *signs = dst + c->count;
-    if (!bytes_only) memset(signs, 0, bytes_of_bits(c->count));
-    uint32_t random[TITHE_BLOCK];
+    const uint8_t *signs = src + c->count;
+    if (!out->y) return;
+    if (!bytes_only && !out->at) {
+        ti_kernels()->natural_decode_add(src, signs, c->count, factor, (float)out->scale, out->y);
+        return;
+    }
     for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
-        const size_t length = block_length(first, c->count), pair = first / TITHE_BLOCK;
-        if (pair % 2 == 0) tithe_random_block(c->key, pair / 2, random);
-        const uint32_t *mine = random + pair % 2 * (TITHE_BLOCK / 2);
+        const size_t length = block_length(first, c->count);
         float block[TITHE_BLOCK];
         for (size_t i = 0; i < length; i++) {
-            const uint32_t bits = f32_bits(values[first + i]), sign = bits >> 31;
-            uint32_t field = round_f32(bits, half_of(mine, i), c->key, first + i);
+            const size_t at = first + i;
+            uint32_t field = src[at], sign;
             if (bytes_only) {
-                const uint32_t code = code8(field);
-                dst[first + i] = (uint8_t)(code | sign << 7);
-                field = code ? code + CODE_SHIFT : 0;
+                sign = field >> 7;
+                field = field & 127 ? (field & 127) + CODE_SHIFT : 0;
             } else {
-                dst[first + i] = (uint8_t)field;
-                signs[(first + i) / 8] |= (uint8_t)(sign << (first + i) % 8);
+                sign = signs[at / 8] >> at % 8 & 1;
             }
             block[i] = f32_from_bits(sign << 31 | field << 23) * factor;
         }
-        tithe_sink_add(sent, first, block, length);
+        tithe_sink_add(out, first, block, length);
     }
+}
+
+/* Nine bits: the kernel does it all, the subtraction too where the values lie in the vector that keeps the rest. */
+static bool encode_nine(const tithe_quant_call *c, const float *values, uint8_t *dst, const tithe_sink *sent)
+{
+    const bool in_place = sent->y == values && !sent->at;
+    const natural_job job = {
+        .source = {(float *)(uintptr_t)values, c->gradient, c->gamma},
+        .n = c->count,
+        .key = c->key,
+        .fields = dst,
+        .signs = dst + c->count,
+        .subtract = in_place,
+        .factor = contraction(c),
+    };
+    const bool finite = ti_kernels()->natural_encode(&job);
+    if (!in_place) decode_f32(c, dst, sent);
+    return finite;
+}
+
+/* Eight bits: the same, a span at a time, with the two planes folded into one. */
+static bool encode_eight(const tithe_quant_call *c, const float *values, uint8_t *dst, const tithe_sink *sent)
+{
+    bool finite = true;
+    for (size_t first = 0; first < c->count; first += NATURAL_SPAN) {
+        uint8_t fields[NATURAL_SPAN], signs[NATURAL_SPAN / 8];
+        const size_t many = c->count - first < NATURAL_SPAN ? c->count - first : NATURAL_SPAN;
+        const natural_job job = {
+            .source = {(float *)(uintptr_t)values + first, NULL, 0},
+            .n = many,
+            .key = c->key,
+            .position = first,
+            .fields = fields,
+            .signs = signs,
+            .factor = 1,
+        };
+        finite &= ti_kernels()->natural_encode(&job);
+        for (size_t i = 0; i < many; i++)
+            dst[first + i] = (uint8_t)(code8(fields[i]) | (signs[i / 8] >> i % 8 & 1u) << 7);
+    }
+    decode_f32(c, dst, sent);
+    return finite;
 }
 
 static void encode_f64(const tithe_quant_call *c, const double *values, uint8_t *dst, const tithe_sink *sent)
@@ -135,12 +171,15 @@ static tithe_status natural_encode(const tithe_quant_call *c, const void *values
                                    const tithe_sink *sent, tithe_error *error)
 {
     (void)error;
-    if (c->type == TITHE_F32)
-        encode_f32(c, values, dst, sent);
+    bool finite = true;
+    if (natural_width(c) == 9)
+        finite = encode_nine(c, values, dst, sent);
+    else if (natural_width(c) == 8)
+        finite = encode_eight(c, values, dst, sent);
     else
         encode_f64(c, values, dst, sent);
     *bits = natural_max_bits(c);
-    return TITHE_OK;
+    return finite ? TITHE_OK : TITHE_E_NONFINITE;
 }
 
 static tithe_status natural_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits)
@@ -156,29 +195,6 @@ static tithe_status natural_check(const tithe_quant_call *c, const uint8_t *src,
         for (size_t i = 0; i < c->count; i++) sound &= (bits_get(&r, 12) & 2047) != 2047;
     }
     return sound ? TITHE_OK : TITHE_E_CORRUPT;
-}
-
-static void decode_f32(const tithe_quant_call *c, const uint8_t *src, const tithe_sink *out)
-{
-    const bool bytes_only = natural_width(c) == 8;
-    const float factor = contraction(c);
-    const uint8_t *signs = src + c->count;
-    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
-        const size_t length = block_length(first, c->count);
-        float block[TITHE_BLOCK];
-        for (size_t i = 0; i < length; i++) {
-            const size_t at = first + i;
-            uint32_t field = src[at], sign;
-            if (bytes_only) {
-                sign = field >> 7;
-                field = field & 127 ? (field & 127) + CODE_SHIFT : 0;
-            } else {
-                sign = signs[at / 8] >> at % 8 & 1;
-            }
-            block[i] = f32_from_bits(sign << 31 | field << 23) * factor;
-        }
-        tithe_sink_add(out, first, block, length);
-    }
 }
 
 static void natural_decode(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out)
@@ -211,6 +227,7 @@ static void natural_claims(const tithe_quant_call *c, tithe_claims *claims)
 
 const tithe_quantizer ti_quant_natural = {
     .name = "natural", .summary = "9 bits: sign and exponent, rounded at random", .paper = "horvath2022natural",
-    .params = natural_params, .id = 3, .takes_f64 = true, .saturates = true, .refuse = natural_refuse, .max_bits = natural_max_bits,
+    .params = natural_params, .id = 3, .takes_f64 = true, .saturates = true, .refuse = natural_refuse,
+    .fuses = natural_fuses, .max_bits = natural_max_bits,
     .encode = natural_encode, .check = natural_check, .decode = natural_decode, .claims = natural_claims,
 };

@@ -36,7 +36,7 @@ static tithe_status sign_encode(const tithe_quant_call *c, const void *values, u
     if (c->count == 0) return TITHE_OK;
     const float *x = values;
     const float magnitude = c->params[SCALE] == SCALE_NORM ? (float)c->whole_norm
-                                                           : (float)(ti_sum_abs(x, c->count) / (double)c->count);
+                                                           : (float)(ti_norm1(TITHE_F32, x, c->count) / (double)c->count);
     put_f32(dst, magnitude);
     uint8_t *signs = dst + 4;
     memset(signs, 0, bytes_of_bits(c->count));

@@ -39,7 +39,12 @@ const char *ti_select_refuse_k_and_keep(const double *params);
 size_t ti_select_count(const double *params, size_t n, double level);
 
 /* Append to s the k positions of [first, first + n) with the largest magnitudes, ascending; ties go to the lowest
- * position. k is at most n. */
-void ti_select_top(const tithe_select_call *c, size_t first, size_t n, size_t k, tithe_selection *s);
+ * position. k is at most n. Floats are gathered too, c->gradient is added on the way, and false is returned if
+ * something is not finite. */
+bool ti_select_top(const tithe_select_call *c, size_t first, size_t n, size_t k, tithe_selection *s);
+
+/* How many survivors of the first pass there has to be room for. */
+size_t ti_select_top_room(size_t n, size_t k);
+size_t ti_select_top_scratch(size_t n, size_t room); /* bytes */
 
 #endif

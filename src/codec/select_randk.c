@@ -12,9 +12,9 @@ static const tithe_param randk_params[] = {
      .choices = "unbiased|contractive"},
     {0}};
 
-static size_t randk_scratch(const double *params, size_t n)
+static size_t randk_scratch(const double *params, size_t n, double level)
 {
-    (void)params;
+    (void)params, (void)level;
     return (n / 64 + 1) * sizeof(uint64_t);
 }
 

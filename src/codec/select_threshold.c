@@ -2,6 +2,7 @@
  *
  * Any number may survive, none included. Keys: danilova2022, sahu2021. */
 #include "codec/select.h"
+#include "kernels/kernels.h"
 
 enum { LAMBDA = 0 };
 
@@ -23,11 +24,33 @@ static size_t threshold_max_count(const double *params, size_t n, double level)
     return n;
 }
 
+/* The bits of the smallest float that is not below lambda. */
+static uint32_t least_bits(double lambda)
+{
+    if (lambda > 0x1.fffffep127) return 0x7f800000u; /* no finite number is */
+    const float near = (float)lambda;
+    return f32_bits((double)near < lambda ? nextafterf(near, INFINITY) : near);
+}
+
 static tithe_status threshold_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
     (void)error;
     const double lambda = c->level > 0 ? c->level : c->params[LAMBDA];
     s->count = 0;
+    if (c->type == TITHE_F32) {
+        const select_job job = {
+            .source = {(float *)(uintptr_t)c->x, c->gradient, c->gamma},
+            .n = c->n,
+            .least = least_bits(lambda),
+            .indices = s->indices,
+            .values = s->values,
+            .capacity = c->n,
+        };
+        bool finite;
+        s->count = ti_kernels()->select(&job, &finite);
+        s->gathered = true;
+        return finite ? TITHE_OK : TITHE_E_NONFINITE;
+    }
     for (size_t i = 0; i < c->n; i++) {
         s->indices[s->count] = (uint32_t)i; /* always stored, kept only if it counts: no branch to mispredict */
         s->count += select_magnitude(c, i) >= lambda;
@@ -46,7 +69,7 @@ static void threshold_claims(const double *params, size_t n, bool contractive, t
 
 const tithe_selector ti_select_threshold = {
     .name = "threshold", .summary = "every magnitude of at least lambda", .paper = "danilova2022",
-    .params = threshold_params, .id = 2, .source = TITHE_INDICES_SENT, .projection = true, .absolute = true,
+    .params = threshold_params, .id = 2, .source = TITHE_INDICES_SENT, .projection = true, .absolute = true, .fuses = true,
     .has_level = threshold_has_level, .max_count = threshold_max_count, .select = threshold_select,
     .claims = threshold_claims,
 };

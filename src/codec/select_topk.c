@@ -42,9 +42,16 @@ static size_t topk_max_count(const double *params, size_t n, double level)
     return params[RULE] == 1 && !(level > 0) ? l2_limit(n) : ti_select_count(params, n, level);
 }
 
-static size_t topk_scratch(const double *params, size_t n)
+static size_t topk_room(const double *params, size_t n, double level)
 {
-    return params[RULE] == 1 ? l2_limit(n) * 2 * sizeof(uint64_t) : 0;
+    return params[PER] == 1 ? n : ti_select_top_room(n, topk_max_count(params, n, level));
+}
+
+static size_t topk_scratch(const double *params, size_t n, double level)
+{
+    const size_t search = ti_select_top_scratch(n, topk_room(params, n, level));
+    const size_t heap = params[RULE] == 1 ? l2_limit(n) * 2 * sizeof(uint64_t) : 0;
+    return heap > search ? heap : search;
 }
 
 typedef struct ranked {
@@ -70,12 +77,12 @@ static void sift_down(ranked *heap, size_t count, size_t at)
 }
 
 /* Append the smallest top set of [first, first + n) whose l1 norm reaches the l2 norm. */
-static void select_l2(const tithe_select_call *c, size_t first, size_t n, tithe_selection *s)
+static bool select_l2(const tithe_select_call *c, size_t first, size_t n, tithe_selection *s)
 {
     const size_t width = c->type == TITHE_F32 ? sizeof(float) : sizeof(double);
-    const double goal = ti_norm2(c->type, (const char *)c->x + first * width, n);
     const size_t start = s->count;
-    ti_select_top(c, first, n, l2_limit(n), s);
+    if (!ti_select_top(c, first, n, l2_limit(n), s)) return false;
+    const double goal = ti_norm2(c->type, (const char *)c->x + first * width, n);
 
     ranked *heap = c->scratch;
     size_t left = s->count - start;
@@ -98,27 +105,25 @@ static void select_l2(const tithe_select_call *c, size_t first, size_t n, tithe_
     size_t kept = start;
     for (size_t i = start; i < s->count; i++) {
         const size_t position = s->indices[i];
-        if (!is_before(last, (ranked){select_key(c, position), position})) s->indices[kept++] = (uint32_t)position;
+        if (is_before(last, (ranked){select_key(c, position), position})) continue;
+        if (s->gathered) ((float *)s->values)[kept] = ((const float *)s->values)[i];
+        s->indices[kept++] = (uint32_t)position;
     }
     s->count = kept;
+    return true;
 }
 
-static void select_part(const tithe_select_call *c, size_t first, size_t n, tithe_selection *s)
+static bool select_part(const tithe_select_call *c, size_t first, size_t n, tithe_selection *s)
 {
-    if (n == 0) return;
-    if (c->params[RULE] == 1 && !(c->level > 0))
-        select_l2(c, first, n, s);
-    else
-        ti_select_top(c, first, n, ti_select_count(c->params, n, c->level), s);
+    if (n == 0) return true;
+    if (c->params[RULE] == 1 && !(c->level > 0)) return select_l2(c, first, n, s);
+    return ti_select_top(c, first, n, ti_select_count(c->params, n, c->level), s);
 }
 
 static tithe_status topk_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
     s->count = 0;
-    if (c->params[PER] == 0) {
-        select_part(c, 0, c->n, s);
-        return TITHE_OK;
-    }
+    if (c->params[PER] == 0) return select_part(c, 0, c->n, s) ? TITHE_OK : TITHE_E_NONFINITE;
     size_t total = 0;
     for (size_t i = 0; c->call->segments && i < c->call->segment_count; i++) {
         if (c->call->segments[i] > c->n - total) break;
@@ -129,9 +134,13 @@ static tithe_status topk_select(const tithe_select_call *c, tithe_selection *s, 
                        "per=layer needs the lengths of the layers, and they must add up to the %zu numbers handed "
                        "in.",
                        c->n);
+    /* Either all layers get the gradient or none, so it is added before the first is looked at. */
+    if (!ti_select_top(c, 0, c->n, 0, s)) return TITHE_E_NONFINITE;
+    tithe_select_call layer = *c;
+    layer.gradient = NULL;
     size_t first = 0;
     for (size_t i = 0; i < c->call->segment_count; i++) {
-        select_part(c, first, c->call->segments[i], s);
+        if (!select_part(&layer, first, c->call->segments[i], s)) return TITHE_E_NONFINITE;
         first += c->call->segments[i];
     }
     return TITHE_OK;
@@ -153,5 +162,6 @@ static void topk_claims(const double *params, size_t n, bool contractive, tithe_
 const tithe_selector ti_select_topk = {
     .name = "topk", .summary = "the k largest magnitudes", .paper = "khirirat2021cat", .params = topk_params, .id = 1,
     .source = TITHE_INDICES_SENT, .projection = true, .refuse = topk_refuse, .has_level = topk_has_level,
-    .max_count = topk_max_count, .scratch = topk_scratch, .select = topk_select, .claims = topk_claims,
+    .fuses = true,
+    .max_count = topk_max_count, .room = topk_room, .scratch = topk_scratch, .select = topk_select, .claims = topk_claims,
 };

@@ -1,5 +1,5 @@
 /* sink.c - where decoded values go: y += scale * value, densely or at given positions. */
-#include "tithe/variant.h"
+#include "kernels/kernels.h"
 
 void tithe_sink_add(const tithe_sink *sink, size_t first, const void *values, size_t count)
 {
@@ -13,8 +13,9 @@ void tithe_sink_add(const tithe_sink *sink, size_t first, const void *values, si
     }
     float *y = sink->y;
     const float *v = values, scale = (float)sink->scale;
-    if (at)
-        for (size_t i = 0; i < count; i++) y[at[i]] += scale * v[i];
-    else
-        for (size_t i = 0; i < count; i++) y[first + i] += scale * v[i];
+    if (!at) {
+        ti_kernels()->add_scaled(y + first, v, scale, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) y[at[i]] += scale * v[i];
 }

@@ -8,6 +8,14 @@ size_t ti_codec_max_count(const tithe_codec *codec, size_t n, double level)
     return count < n ? count : n;
 }
 
+size_t ti_codec_room(const tithe_codec *codec, size_t n, double level)
+{
+    const size_t most = ti_codec_max_count(codec, n, level);
+    if (!codec->selector->room || (!codec->has_level && !(level > 0))) return most;
+    const size_t room = codec->selector->room(codec->selector_params, n, level);
+    return room > most ? room : most;
+}
+
 /* Under `all` there is nothing to select, so a tuner's level is the quantizer's: its parameter marked LEVEL. */
 tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call *call, size_t count,
                                      double params[TITHE_MAX_PARAMS])
@@ -62,42 +70,44 @@ typedef struct workspace_sizes {
     size_t indices, exact, regroup, values, selector;
 } workspace_sizes;
 
-static workspace_sizes sizes_of(const tithe_codec *codec, size_t n, size_t count)
+static workspace_sizes sizes_of(const tithe_codec *codec, workspace_use use, size_t n, size_t count, double level)
 {
     workspace_sizes s = {0};
     const tithe_selector *selector = codec->selector;
     if (selector->source != TITHE_INDICES_ALL) {
-        /* Some selectors store before they count, so there is room for one more. */
-        s.indices = aligned((count + 1) * sizeof(uint32_t));
-        s.values = aligned(count * type_size(codec->type));
+        s.indices = aligned((count + 16) * sizeof(uint32_t));
+        s.values = aligned((count + 16) * type_size(codec->type));
     }
     if (selector->shares) s.exact = s.regroup = s.indices;
-    if (selector->scratch) s.selector = aligned(selector->scratch(codec->selector_params, n));
+    /* A decoder selects nothing, but it may have to draw. */
+    if (selector->scratch && (use == TO_ENCODE || selector->source == TITHE_INDICES_DRAWN))
+        s.selector = aligned(selector->scratch(codec->selector_params, n, level));
     return s;
 }
 
-size_t ti_workspace_size(const tithe_codec *codec, size_t n, size_t count)
+size_t ti_workspace_size(const tithe_codec *codec, workspace_use use, size_t n, size_t count, double level)
 {
-    const workspace_sizes s = sizes_of(codec, n, count);
+    const workspace_sizes s = sizes_of(codec, use, n, count, level);
     const size_t total = s.indices + s.exact + s.regroup + s.values + s.selector;
     return total ? total + ALIGNMENT : 0;
 }
 
 size_t tithe_codec_scratch(const tithe_codec *codec, size_t n)
 {
-    return ti_workspace_size(codec, n, ti_codec_max_count(codec, n, 0));
+    const double level = codec->has_level ? 0 : (double)n; /* an open level may be anything */
+    return ti_workspace_size(codec, TO_ENCODE, n, ti_codec_room(codec, n, level), level);
 }
 
-tithe_status ti_workspace_carve(const tithe_codec *codec, size_t n, size_t count, const tithe_call *call,
-                                workspace *w, tithe_error *error)
+tithe_status ti_workspace_carve(const tithe_codec *codec, workspace_use use, size_t n, size_t count,
+                                const tithe_call *call, workspace *w, tithe_error *error)
 {
-    const size_t needed = ti_workspace_size(codec, n, count);
+    const size_t needed = ti_workspace_size(codec, use, n, count, call->level);
     *w = (workspace){0};
     if (needed == 0) return TITHE_OK;
     if (!call->scratch || call->scratch_size < needed)
         return ti_fail(error, TITHE_E_SPACE, call->scratch_size, "The scratch has %zu bytes, but %zu are needed.",
                        call->scratch ? call->scratch_size : 0, needed);
-    const workspace_sizes s = sizes_of(codec, n, count);
+    const workspace_sizes s = sizes_of(codec, use, n, count, call->level);
     char *at = (char *)call->scratch + (ALIGNMENT - (uintptr_t)call->scratch % ALIGNMENT) % ALIGNMENT;
     w->indices = (uint32_t *)(void *)at;
     w->exact = (uint32_t *)(void *)(at += s.indices);

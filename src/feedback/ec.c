@@ -5,20 +5,7 @@
 #include <math.h>
 
 #include "codec/codec.h"
-#include "kernels/kernels.h"
 #include "tithe/feedback.h"
-
-static tithe_status ec_encode(const tithe_codec *codec, const tithe_call *call, void *e, size_t n, double gamma,
-                              uint8_t *frame, size_t capacity, tithe_frame_info *info, tithe_error *error)
-{
-    tithe_call scaled = *call;
-    if (codec->selector->absolute) { /* the threshold is stated in units of the gradient */
-        const double lambda = call->level > 0 ? call->level : codec->selector_params[0];
-        scaled.level = gamma * lambda;
-    }
-    const tithe_sink rest = {.y = e, .scale = -1, .type = codec->type};
-    return ti_encode(codec, &scaled, e, n, frame, capacity, &rest, info, error);
-}
 
 static tithe_status expect_sense(const tithe_codec *codec, const tithe_call *call, const void *e, double gamma, size_t n,
                                  tithe_type type, tithe_error *error)
@@ -36,23 +23,23 @@ static tithe_status expect_sense(const tithe_codec *codec, const tithe_call *cal
     return TITHE_OK;
 }
 
-static tithe_status nonfinite(size_t at, tithe_error *error)
+static tithe_status ec_encode(const tithe_codec *codec, const tithe_call *call, const encode_input *in, uint8_t *frame,
+                              size_t capacity, tithe_frame_info *info, tithe_error *error)
 {
-    return ti_fail(error, TITHE_E_NONFINITE, at,
-                   "The gradient at position %zu is not finite: nothing was sent and nothing was kept of it.", at);
+    tithe_call scaled = *call;
+    if (codec->selector->absolute) { /* the threshold is stated in units of the gradient */
+        const double lambda = call->level > 0 ? call->level : codec->selector_params[0];
+        scaled.level = in->gamma * lambda;
+    }
+    return ti_encode(codec, &scaled, in, frame, capacity, info, error);
 }
 
 tithe_status tithe_ec_encode(const tithe_codec *codec, const tithe_call *call, float *e, const float *g, float gamma,
                              size_t n, uint8_t *frame, size_t capacity, tithe_frame_info *info, tithe_error *error)
 {
     const tithe_status status = expect_sense(codec, call, e, (double)gamma, n, TITHE_F32, error);
-    if (status) return status;
-    if (g) {
-        const size_t at = ti_find_nonfinite(g, n);
-        if (at < n) return nonfinite(at, error);
-        ti_add_scaled(e, g, gamma, n);
-    }
-    return ec_encode(codec, call, e, n, (double)gamma, frame, capacity, info, error);
+    const encode_input in = {.x = e, .n = n, .keep = e, .gradient = g, .gamma = (double)gamma};
+    return status ? status : ec_encode(codec, call, &in, frame, capacity, info, error);
 }
 
 tithe_status tithe_ec_encode_f64(const tithe_codec *codec, const tithe_call *call, double *e, const double *g,
@@ -60,11 +47,6 @@ tithe_status tithe_ec_encode_f64(const tithe_codec *codec, const tithe_call *cal
                                  tithe_error *error)
 {
     const tithe_status status = expect_sense(codec, call, e, gamma, n, TITHE_F64, error);
-    if (status) return status;
-    if (g) {
-        const size_t at = ti_find_nonfinite_f64(g, n);
-        if (at < n) return nonfinite(at, error);
-        for (size_t i = 0; i < n; i++) e[i] += gamma * g[i];
-    }
-    return ec_encode(codec, call, e, n, gamma, frame, capacity, info, error);
+    const encode_input in = {.x = e, .n = n, .keep = e, .gradient = g, .gamma = gamma};
+    return status ? status : ec_encode(codec, call, &in, frame, capacity, info, error);
 }

@@ -1,25 +1,96 @@
-/* kernels.h - passes over whole vectors. kernels_ref.c defines each result to the bit: sums run in double over
- * sixteen lanes (element i goes to lane i mod 16) that are folded in halves at the end, so that every vector unit
- * can reproduce them. */
+/* kernels.h - the passes over whole vectors, as one table of functions per instruction set.
+ *
+ * define.h says what each of them computes, to the bit; the tables may only differ in speed. Sums run in double over
+ * sixteen lanes (element i goes to lane i mod 16) that are folded in halves at the end, and nothing is fused or
+ * reordered beyond that, so every vector unit can give the same bits. */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
-#include "tithe/codec.h"
+#include "tithe/variant.h"
 
-/* The first NaN or infinity, or n. */
-size_t ti_find_nonfinite(const float *x, size_t n);
-size_t ti_find_nonfinite_f64(const double *x, size_t n);
+/* Where a kernel reads: x itself, or, when g is there, e = x, which becomes e + gamma*g on the way (error
+ * compensation). A lane where that is not finite is left as it was. */
+typedef struct kernel_source {
+    float *x;
+    const float *g;
+    float gamma;
+} kernel_source;
 
-double ti_sum_abs(const float *x, size_t n);
-double ti_sum_squares(const float *x, size_t n);
-float ti_max_abs(const float *x, size_t n);
+typedef struct natural_job {
+    kernel_source source;
+    size_t n;
+    tithe_key key;
+    uint64_t position; /* of the first value in the message: a multiple of NATURAL_SPAN */
+    uint8_t *fields;   /* n exponent fields; zero for what is not finite */
+    uint8_t *signs;    /* n bits; the last byte is padded with zeros */
+    bool subtract;     /* leave v - factor * rounded in x */
+    float factor;
+} natural_job;
 
-/* The same for vectors of either type; sums of squares are scaled, so that nothing overflows on the way. */
+enum { NATURAL_SPAN = 2 * TITHE_BLOCK }; /* two values share a random number */
+
+typedef struct select_job {
+    kernel_source source;
+    size_t n;
+    uint32_t first;    /* index of source.x[0] */
+    uint32_t least;    /* magnitude bits: |v| >= this survives */
+    uint32_t *indices; /* room for capacity + 16 */
+    float *values;     /* likewise */
+    size_t capacity;   /* when more survive, the count says so, but the surplus may be missing */
+} select_job;
+
+typedef struct level_job {
+    const float *x;
+    size_t n;
+    float lift, slope; /* t = |x| * lift * slope */
+    unsigned s;        /* at most 127 */
+    const uint32_t *random;
+    uint8_t *codes; /* level + 128 * sign, a byte each */
+} level_job;
+
+typedef struct kernels {
+    const char *name;
+    bool (*runs_here)(void);
+
+    size_t (*find_nonfinite)(const float *x, size_t n); /* the first, or n */
+    double (*sum_abs)(const float *x, size_t n);
+    double (*sum_squares)(const float *x, size_t n);
+    float (*max_abs)(const float *x, size_t n); /* of finite numbers */
+    void (*add_scaled)(float *y, const float *x, float scale, size_t n); /* y += scale * x */
+    void (*random_block)(tithe_key key, uint64_t block, uint32_t *out);
+    bool (*natural_encode)(const natural_job *job); /* false: a value is not finite */
+    /* y += scale * (factor * value) */
+    void (*natural_decode_add)(const uint8_t *fields, const uint8_t *signs, size_t n, float factor, float scale,
+                               float *y);
+    void (*bf16_encode)(const float *x, size_t n, uint8_t *dst);
+    /* Survivors in ascending order; *finite is false if a value is not. */
+    size_t (*select)(const select_job *job, bool *finite);
+    void (*dither_levels)(const level_job *job);
+    void (*natdither_levels)(const level_job *job);
+    /* Sums of t^2 and of E level(t)^2, for the factor of contractive scale. */
+    void (*dither_moments)(const level_job *job, double *squares, double *expected);
+    void (*natdither_moments)(const level_job *job, double *squares, double *expected);
+    void (*pack_nibbles)(const uint8_t *codes, size_t n, uint8_t *dst); /* n even: (code & 7) + 8 * sign */
+    /* y[i] += table[nibble i], n even */
+    void (*nibbles_add)(const uint8_t *src, size_t n, const float table[16], float *y);
+    /* Bits of all gaps between ascending indices, but for the low bits: quotients by 2^shift (or 3 * 2^shift) in unary,
+     * and the ternary digits. */
+    uint64_t (*gap_bits)(const uint32_t *indices, size_t n, unsigned shift, bool three);
+    uint32_t (*crc32c)(uint32_t crc, const uint8_t *bytes, size_t n); /* without the final and initial xor */
+} kernels;
+
+extern const kernels ti_kernels_ref, ti_kernels_avx2, ti_kernels_avx512, ti_kernels_neon;
+
+/* The best table that runs here, or the one that TITHE_KERNELS names; found once. */
+const kernels *ti_kernels(void);
+/* All tables that were compiled in, ending with NULL; ref is the first. */
+const kernels *const *ti_kernel_tables(void);
+
+/* ---- for vectors of either type, on top of the table --------------------------------------------------- */
+
+size_t ti_find_nonfinite(tithe_type type, const void *x, size_t n);
 double ti_norm1(tithe_type type, const void *x, size_t n);
-double ti_norm2(tithe_type type, const void *x, size_t n);
+double ti_norm2(tithe_type type, const void *x, size_t n); /* never overflows on the way */
 double ti_norm_max(tithe_type type, const void *x, size_t n);
-
-/* e += gamma * g */
-void ti_add_scaled(float *e, const float *g, float gamma, size_t n);
 
 #endif

@@ -1,0 +1,360 @@
+/* define.h - what every kernel computes, in plain C. The compiler vectorises most of it; a table for an instruction
+ * set starts from these functions, compiled with its flags, and replaces those where hand-written code is faster. */
+#ifndef KERNELS_DEFINE_H
+#define KERNELS_DEFINE_H
+
+#include <math.h>
+
+#include "base/bytes.h"
+#include "base/crc32c_table.h"
+#include "base/rng.h"
+#include "kernels/kernels.h"
+
+enum { LANES = 16 };
+
+static inline bool define_runs_anywhere(void)
+{
+    return true;
+}
+
+/* ---- reductions --------------------------------------------------------------------------------------- */
+
+static inline size_t define_find_nonfinite(const float *x, size_t n)
+{
+    /* Blocks without a branch inside vectorise; the position is looked for only where there is something. */
+    for (size_t first = 0; first < n; first += 1024) {
+        const size_t end = n - first < 1024 ? n : first + 1024;
+        uint32_t found = 0;
+        for (size_t i = first; i < end; i++) found |= (f32_bits(x[i]) & 0x7fffffffu) >= 0x7f800000u;
+        if (!found) continue;
+        for (size_t i = first; i < end; i++)
+            if (!isfinite(x[i])) return i;
+    }
+    return n;
+}
+
+static inline double define_fold(double lane[LANES])
+{
+    for (int width = LANES / 2; width; width /= 2)
+        for (int j = 0; j < width; j++) lane[j] += lane[j + width];
+    return lane[0];
+}
+
+static inline double define_sum_abs(const float *x, size_t n)
+{
+    double lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < LANES; j++) lane[j] += (double)fabsf(x[i + (size_t)j]);
+    for (int j = 0; i < n; i++, j++) lane[j] += (double)fabsf(x[i]);
+    return define_fold(lane);
+}
+
+static inline double define_sum_squares(const float *x, size_t n)
+{
+    double lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < LANES; j++) {
+            const double v = (double)x[i + (size_t)j];
+            lane[j] += v * v;
+        }
+    for (int j = 0; i < n; i++, j++) lane[j] += (double)x[i] * (double)x[i];
+    return define_fold(lane);
+}
+
+static inline float define_max_abs(const float *x, size_t n)
+{
+    /* As integers, magnitudes compare in the order of their bits, and maxima vectorise. */
+    uint32_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t magnitude = f32_bits(x[i]) & 0x7fffffffu;
+        most = magnitude > most ? magnitude : most;
+    }
+    return f32_from_bits(most);
+}
+
+static inline void define_add_scaled(float *y, const float *x, float scale, size_t n)
+{
+    for (size_t i = 0; i < n; i++) y[i] += scale * x[i];
+}
+
+/* ---- random numbers: docs/format.md section 5 --------------------------------------------------------- */
+
+enum { RNG_LANES = 8 };
+
+static inline void define_random_start(tithe_key key, uint64_t block, uint64_t s0[RNG_LANES], uint64_t s1[RNG_LANES])
+{
+    for (int lane = 0; lane < RNG_LANES; lane++) {
+        const uint64_t counter = block * RNG_LANES + (uint64_t)lane;
+        s0[lane] = rng_mix(rng_mix(key.a + counter * RNG_GOLDEN) + key.b);
+        s1[lane] = rng_mix(rng_mix(key.b + counter * RNG_SILVER) + key.a);
+    }
+}
+
+static inline void define_random_block(tithe_key key, uint64_t block, uint32_t *out)
+{
+    uint64_t s0[RNG_LANES], s1[RNG_LANES];
+    define_random_start(key, block, s0, s1);
+    for (int i = 0; i < TITHE_BLOCK; i += 2 * RNG_LANES) {
+        for (int lane = 0; lane < RNG_LANES; lane++) {
+            uint64_t x = s0[lane];
+            const uint64_t y = s1[lane];
+            x ^= x << 23;
+            s0[lane] = y;
+            s1[lane] = x ^ y ^ x >> 18 ^ y >> 5;
+            const uint64_t value = s1[lane] + y;
+            out[i + 2 * lane] = (uint32_t)value;
+            out[i + 2 * lane + 1] = (uint32_t)(value >> 32);
+        }
+    }
+}
+
+/* ---- natural compression ------------------------------------------------------------------------------ */
+
+/* v = x, or x + gamma*g. */
+static inline float define_load(const kernel_source *s, size_t i)
+{
+    return s->g ? s->x[i] + s->gamma * s->g[i] : s->x[i];
+}
+
+static inline bool define_is_finite(uint32_t bits)
+{
+    return (bits & 0x7f800000u) != 0x7f800000u;
+}
+
+/* The exponent field after random rounding. Sixteen random bits decide against the top of the mantissa, unless they
+ * equal it; that one case in 65536 looks up seven more bits. P(up) is mantissa / 2^23 to the last bit. */
+static inline uint32_t define_natural_round(uint32_t bits, uint32_t random16, tithe_key key, uint64_t position)
+{
+    const uint32_t magnitude = bits & 0x7fffffffu, mantissa = magnitude & 0x7fffffu, top = mantissa >> 7;
+    bool up = random16 < top;
+    if (random16 == top) up = rng_at(key, position) >> 57 < (mantissa & 127);
+    const uint32_t field = (magnitude >> 23) + up;
+    return field < 255 ? field : 254;
+}
+
+/* Two values share a random number: the even one takes its low half, the odd one its high half. */
+static inline uint32_t define_half(const uint32_t *random, size_t i)
+{
+    return random[i / 2] >> 16 * (i % 2) & 0xffff;
+}
+
+/* Values [begin, end), whose random numbers are random[0] on. */
+static inline bool define_natural_values(const natural_job *job, size_t begin, size_t end, const uint32_t *random)
+{
+    bool finite = true;
+    for (size_t i = begin; i < end; i++) {
+        const float v = define_load(&job->source, i);
+        const uint32_t bits = f32_bits(v);
+        const uint32_t rounded =
+            define_natural_round(bits, define_half(random, i - begin), job->key, job->position + i);
+        const uint32_t field = define_is_finite(bits) ? rounded : 0;
+        job->fields[i] = (uint8_t)field;
+        if (i % 8 == 0) job->signs[i / 8] = 0;
+        job->signs[i / 8] |= (uint8_t)(bits >> 31 << i % 8);
+        if (!define_is_finite(bits))
+            finite = false;
+        else if (job->subtract)
+            job->source.x[i] = v - f32_from_bits((bits & 0x80000000u) | field << 23) * job->factor;
+        else if (job->source.g)
+            job->source.x[i] = v;
+    }
+    return finite;
+}
+
+static inline bool define_natural_encode(const natural_job *job)
+{
+    bool finite = true;
+    for (size_t first = 0; first < job->n; first += NATURAL_SPAN) {
+        uint32_t random[TITHE_BLOCK];
+        define_random_block(job->key, (job->position + first) / NATURAL_SPAN, random);
+        const size_t end = job->n - first < NATURAL_SPAN ? job->n : first + NATURAL_SPAN;
+        finite &= define_natural_values(job, first, end, random);
+    }
+    return finite;
+}
+
+static inline void define_natural_decode_add(const uint8_t *fields, const uint8_t *signs, size_t n, float factor,
+                                             float scale, float *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t sign = (uint32_t)(signs[i / 8] >> i % 8 & 1) << 31;
+        y[i] += scale * (f32_from_bits(sign | (uint32_t)fields[i] << 23) * factor);
+    }
+}
+
+static inline uint16_t define_bf16(uint32_t bits)
+{
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+static inline void define_bf16_encode(const float *x, size_t n, uint8_t *dst)
+{
+    for (size_t i = 0; i < n; i++) put_u16(dst + 2 * i, define_bf16(f32_bits(x[i])));
+}
+
+/* ---- selection ---------------------------------------------------------------------------------------- */
+
+static inline size_t define_select_from(const select_job *job, size_t begin, size_t count, bool *finite)
+{
+    *finite = true;
+    for (size_t i = begin; i < job->n; i++) {
+        const float v = define_load(&job->source, i);
+        const uint32_t bits = f32_bits(v);
+        if (!define_is_finite(bits))
+            *finite = false;
+        else if (job->source.g)
+            job->source.x[i] = v;
+        if ((bits & 0x7fffffffu) < job->least) continue;
+        if (count < job->capacity) {
+            job->indices[count] = job->first + (uint32_t)i;
+            job->values[count] = v;
+        }
+        count++;
+    }
+    return count;
+}
+
+static inline size_t define_select(const select_job *job, bool *finite)
+{
+    return define_select_from(job, 0, 0, finite);
+}
+
+/* ---- dithering ---------------------------------------------------------------------------------------- */
+
+static inline float define_level_position(const level_job *job, size_t i)
+{
+    return (fabsf(job->x[i]) * job->lift) * job->slope;
+}
+
+/* Up with probability the fraction of t, to 31 bits: as fine as a float next to its norm. */
+static inline unsigned define_dither_round(float t, uint32_t random)
+{
+    const int level = (int)t; /* signed: every vector unit converts those */
+    const float fraction = t - (float)level;
+    return (unsigned)level + (random >> 1 < (uint32_t)(int)(fraction * 2147483648.0f));
+}
+
+/* t in [0, 2^(s-1)]: 0 is level 0, 2^j is level j + 1. For t < 1 the mantissa of 1 + t is the probability. */
+static inline unsigned define_natdither_round(float t, uint32_t random)
+{
+    const bool small = t < 1;
+    const uint32_t bits = f32_bits(small ? t + 1 : t);
+    const bool up = random >> 9 < (bits & 0x7fffffu);
+    if (!small) return (bits >> 23) - 126 + up;
+    return up || bits >= 0x40000000u; /* 1 + t may have rounded to 2 */
+}
+
+/* t may exceed its end by a rounding error; a zero is positive. */
+static inline uint8_t define_level_code(const level_job *job, size_t i, unsigned level)
+{
+    if (level > job->s) level = job->s;
+    return (uint8_t)(level | (job->x[i] < 0 && level ? 128 : 0));
+}
+
+static inline void define_dither_levels(const level_job *job)
+{
+    for (size_t i = 0; i < job->n; i++)
+        job->codes[i] =
+            define_level_code(job, i, define_dither_round(define_level_position(job, i), job->random[i]));
+}
+
+static inline void define_natdither_levels(const level_job *job)
+{
+    for (size_t i = 0; i < job->n; i++)
+        job->codes[i] =
+            define_level_code(job, i, define_natdither_round(define_level_position(job, i), job->random[i]));
+}
+
+/* E level^2 = l^2 + f(2l+1), l and f the whole and the fraction of t */
+static inline void define_dither_moments(const level_job *job, double *squares, double *expected)
+{
+    double square[LANES] = {0}, moment[LANES] = {0};
+    for (size_t i = 0; i < job->n; i += LANES) {
+        const size_t many = job->n - i < LANES ? job->n - i : LANES;
+        for (size_t j = 0; j < many; j++) {
+            const float t = define_level_position(job, i + j), whole = (float)(int)t, fraction = t - whole;
+            square[j] += (double)t * (double)t;
+            moment[j] += (double)whole * (double)whole + (double)fraction * (2 * (double)whole + 1);
+        }
+    }
+    *squares = define_fold(square);
+    *expected = define_fold(moment);
+}
+
+/* With p the power of two below t >= 1 and u = t/p, E = p^2 (3u - 2) = p (3t - 2p); below 1 it is t. */
+static inline void define_natdither_moments(const level_job *job, double *squares, double *expected)
+{
+    double square[LANES] = {0}, moment[LANES] = {0};
+    for (size_t i = 0; i < job->n; i += LANES) {
+        const size_t many = job->n - i < LANES ? job->n - i : LANES;
+        for (size_t j = 0; j < many; j++) {
+            const float t = define_level_position(job, i + j), power = f32_from_bits(f32_bits(t) & 0x7f800000u);
+            const double above = (double)power * (3 * (double)t - 2 * (double)power);
+            square[j] += (double)t * (double)t;
+            moment[j] += t < 1 ? (double)t : above;
+        }
+    }
+    *squares = define_fold(square);
+    *expected = define_fold(moment);
+}
+
+static inline void define_pack_nibbles(const uint8_t *codes, size_t n, uint8_t *dst)
+{
+    for (size_t i = 0; i < n; i += 2) {
+        const unsigned low = (codes[i] & 7u) | (codes[i] >> 4 & 8u), high = (codes[i + 1] & 7u) | (codes[i + 1] >> 4 & 8u);
+        dst[i / 2] = (uint8_t)(low | high << 4);
+    }
+}
+
+static inline void define_nibbles_add(const uint8_t *src, size_t n, const float table[16], float *y)
+{
+    for (size_t i = 0; i < n; i += 2) {
+        y[i] += table[src[i / 2] & 15];
+        y[i + 1] += table[src[i / 2] >> 4];
+    }
+}
+
+/* ---- index coding ------------------------------------------------------------------------------------- */
+
+static inline uint64_t define_gap_bits(const uint32_t *indices, size_t n, unsigned shift, bool three)
+{
+    if (n == 0) return 0;
+    const uint32_t first = indices[0] >> shift;
+    uint64_t bits = n + (three ? first / 3 + 1 + (first % 3 > 0) : first);
+    if (three)
+        for (size_t i = 1; i < n; i++) {
+            const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift;
+            const uint32_t quotient = (uint32_t)((uint64_t)gap * 0xaaaaaaabu >> 33); /* gap / 3 */
+            bits += (uint64_t)quotient + 1 + (gap != 3 * quotient);
+        }
+    else
+        for (size_t i = 1; i < n; i++) bits += (indices[i] - indices[i - 1] - 1) >> shift;
+    return bits;
+}
+
+/* ---- checksum ----------------------------------------------------------------------------------------- */
+
+static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t n)
+{
+    for (; n >= 8; n -= 8, bytes += 8) {
+        const uint32_t low = crc ^ get_u32(bytes);
+        crc = crc32c_table[7][low & 0xff] ^ crc32c_table[6][low >> 8 & 0xff] ^ crc32c_table[5][low >> 16 & 0xff] ^
+              crc32c_table[4][low >> 24] ^ crc32c_table[3][bytes[4]] ^ crc32c_table[2][bytes[5]] ^
+              crc32c_table[1][bytes[6]] ^ crc32c_table[0][bytes[7]];
+    }
+    for (; n; n--, bytes++) crc = crc >> 8 ^ crc32c_table[0][(crc ^ *bytes) & 0xff];
+    return crc;
+}
+
+#define DEFINE_ALL                                                                                                 \
+    .find_nonfinite = define_find_nonfinite, .sum_abs = define_sum_abs, .sum_squares = define_sum_squares,         \
+    .max_abs = define_max_abs, .add_scaled = define_add_scaled, .random_block = define_random_block,               \
+    .natural_encode = define_natural_encode, .natural_decode_add = define_natural_decode_add,                      \
+    .bf16_encode = define_bf16_encode, .select = define_select, .dither_levels = define_dither_levels,             \
+    .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,                          \
+    .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                              \
+    .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .crc32c = define_crc32c
+
+#endif

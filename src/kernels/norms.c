@@ -1,0 +1,51 @@
+/* norms.c - norms of vectors of either type. Floats go through the table; doubles are the rare case, and plain. */
+#include <math.h>
+
+#include "kernels/kernels.h"
+
+enum { LANES = 16 };
+
+static double fold(double lane[LANES])
+{
+    for (int width = LANES / 2; width; width /= 2)
+        for (int j = 0; j < width; j++) lane[j] += lane[j + width];
+    return lane[0];
+}
+
+size_t ti_find_nonfinite(tithe_type type, const void *x, size_t n)
+{
+    if (type == TITHE_F32) return ti_kernels()->find_nonfinite(x, n);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(((const double *)x)[i])) return i;
+    return n;
+}
+
+double ti_norm_max(tithe_type type, const void *x, size_t n)
+{
+    if (type == TITHE_F32) return (double)ti_kernels()->max_abs(x, n);
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(((const double *)x)[i]));
+    return most;
+}
+
+double ti_norm1(tithe_type type, const void *x, size_t n)
+{
+    if (type == TITHE_F32) return ti_kernels()->sum_abs(x, n);
+    double lane[LANES] = {0};
+    for (size_t i = 0; i < n; i++) lane[i % LANES] += fabs(((const double *)x)[i]);
+    return fold(lane);
+}
+
+double ti_norm2(tithe_type type, const void *x, size_t n)
+{
+    /* A float squared always fits a double. A double squared may not, so those are divided by the largest. */
+    if (type == TITHE_F32) return sqrt(ti_kernels()->sum_squares(x, n));
+    const double most = ti_norm_max(type, x, n);
+    if (!(most > 0)) return 0;
+    double lane[LANES] = {0};
+    for (size_t i = 0; i < n; i++) {
+        const double v = ((const double *)x)[i] / most;
+        lane[i % LANES] += v * v;
+    }
+    return most * sqrt(fold(lane));
+}
