@@ -95,6 +95,7 @@ typedef struct tithe_call {
     size_t segment_count;
     void *scratch;
     size_t scratch_size;
+    struct tithe_pool *pool; /* pool.h: threads that share the work; NULL: this one does it */
 } tithe_call;
 
 /* What is in a frame. bytes = header + (index_bits, padded) + (value_bits, padded) + 4 for the checksum. */
@@ -113,7 +114,8 @@ TITHE_API size_t tithe_codec_scratch(const tithe_codec *codec, size_t n);
 /* len(T): a frame with `entries` entries is never longer, and the value is known before anything is encoded. */
 TITHE_API size_t tithe_codec_length(const tithe_codec *codec, size_t n, size_t entries, tithe_form form);
 
-/* Encode n numbers. NaN and infinity are refused with their position; nothing is written then. */
+/* Encode n numbers. NaN and infinity are refused with their position. They are found in the pass that encodes, so after
+ * a failure the buffer may have been written to; it never holds a frame then. */
 TITHE_API tithe_status tithe_encode(const tithe_codec *codec, const tithe_call *call, const float *x, size_t n,
                                     uint8_t *frame, size_t capacity, tithe_frame_info *info,
                                     tithe_error *error);

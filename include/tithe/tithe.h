@@ -2,6 +2,7 @@
  *
  *   codec.h     a gradient to packed bytes and back     (start here)
  *   feedback.h  keep what was not sent
+ *   pool.h      threads for large vectors
  *   frame.h     read a frame from a file or a stranger
  *   check.h     measure what a codec claims
  *   variant.h   bring your own selector or quantizer
@@ -15,6 +16,7 @@
 #include "tithe/codec.h"
 #include "tithe/feedback.h"
 #include "tithe/frame.h"
+#include "tithe/pool.h"
 #include "tithe/status.h"
 #include "tithe/variant.h"
 

@@ -130,6 +130,7 @@ typedef struct tithe_quant_call {
      * what is not sent of it is to be left in `sent`, which is where the values came from. */
     const float *gradient;
     float gamma;
+    struct tithe_pool *pool; /* NULL: no other threads */
 } tithe_quant_call;
 
 typedef struct tithe_quantizer {

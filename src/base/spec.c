@@ -88,7 +88,7 @@ tithe_status ti_spec_check(const char *owner, const tithe_param *param, double v
 {
     if (isfinite(value) && value >= param->min && value <= param->max && !(param->whole && value != floor(value)))
         return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, position, "%s of %s is %.9g, but must be a %s from %.9g to %.9g.", param->name,
+    return ti_fail(error, TITHE_E_SPEC, position, "%s of %s is %.10g, but must be a %s from %.10g to %.10g.", param->name,
                 owner, value, param->whole ? "whole number" : "number", param->min, param->max);
 }
 
@@ -112,7 +112,7 @@ static tithe_status read_value(const char *owner, spec_piece word, const tithe_p
     char *end;
     *value = strtod(text, &end);
     if (end == text || *end)
-        return ti_fail(error, TITHE_E_SPEC, word.start, "%s of %s must be a number from %.9g to %.9g, not \"%s\".",
+        return ti_fail(error, TITHE_E_SPEC, word.start, "%s of %s must be a number from %.10g to %.10g, not \"%s\".",
                     param->name, owner, param->min, param->max, text);
     return ti_spec_check(owner, param, *value, word.start, error);
 }

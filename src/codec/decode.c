@@ -89,7 +89,8 @@ static tithe_status check(const tithe_codec *codec, const tithe_call *call, cons
     f->quant = (tithe_quant_call){.params = f->params,
                                   .type = codec->type,
                                   .contractive = codec->contractive,
-                                  .count = f->group.exact_count};
+                                  .count = f->group.exact_count,
+                                  .pool = call->pool};
     f->values = p;
     f->value_bytes = (size_t)(end - p);
     if (codec->quantizer->check(&f->quant, p, f->value_bytes, &value_bits))

@@ -134,8 +134,9 @@ static tithe_status select(const tithe_codec *codec, const tithe_call *call, con
         .gamma = (float)in->gamma,
     };
     const tithe_status status = codec->selector->select(&c, s, error);
-    if (status && c.gradient) take_back(codec, in, in->n);
-    return status == TITHE_E_NONFINITE ? explain_nonfinite(codec, in, error) : status;
+    if (status != TITHE_E_NONFINITE) return status;
+    if (c.gradient) take_back(codec, in, in->n); /* its one pass went through; before, nothing is added */
+    return explain_nonfinite(codec, in, error);
 }
 
 /* What a frame will hold, once everything that can be refused has been. */
@@ -262,20 +263,23 @@ tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const e
                                     error);
     if (status) return status;
 
-    const bool quantizer_adds = quantizer_fuses(codec);
-    if (!quantizer_adds && !selector_fuses(codec)) status = look_and_add(codec, in, error);
-    if (!status) status = select(codec, call, in, &m.w, &m.selection, error);
+    const bool quantizer_adds = quantizer_fuses(codec), selector_adds = selector_fuses(codec);
+    if (!quantizer_adds && !selector_adds) status = look_and_add(codec, in, error);
     if (status) return status;
-    status = compose(codec, call, in, capacity, &m, error);
+    status = select(codec, call, in, &m.w, &m.selection, error);
+    const bool selected = status == TITHE_OK;
+    if (!status) status = compose(codec, call, in, capacity, &m, error);
     if (status) {
-        if (!quantizer_adds) take_back(codec, in, in->n);
+        if (!quantizer_adds && (selected || !selector_adds)) take_back(codec, in, in->n);
         return status;
     }
     if (quantizer_adds) {
         m.quant.gradient = in->gradient;
         m.quant.gamma = (float)in->gamma;
     }
-    return write_frame(codec, in, &m, frame, info, error);
+    status = write_frame(codec, in, &m, frame, info, error);
+    if (status) frame[0] = 0; /* no half-made frame is ever taken for one */
+    return status;
 }
 
 tithe_status tithe_encode(const tithe_codec *codec, const tithe_call *call, const float *x, size_t n, uint8_t *frame,

@@ -152,7 +152,8 @@ static bool read_bitmap(bit_reader *r, const uint8_t *src, size_t count, size_t 
 static size_t read_words(const index_plan *plan, bit_reader *low, bit_reader *high, size_t count, size_t n,
                          uint32_t *indices)
 {
-    const uint64_t last = high->end >= 64 ? high->end - 64 : 0, mask = (UINT64_C(1) << plan->shift) - 1;
+    if (high->end < 64) return 0;
+    const uint64_t last = high->end - 64, mask = (UINT64_C(1) << plan->shift) - 1;
     uint64_t expected = 0, at = high->position, low_at = low->position;
     size_t i = 0;
     while (i < count && at <= last && low_at <= last) {

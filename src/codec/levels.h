@@ -5,6 +5,7 @@
 
 #include "codec/quant.h"
 #include "kernels/define.h"
+#include "kernels/parallel.h"
 
 enum { LEVEL_P = 0, LEVEL_S = 1, LEVEL_BUCKET = 2, LEVEL_NORM = 3, LEVEL_CODE = 4 };
 enum { LEVEL_P_1, LEVEL_P_2, LEVEL_P_INF };
@@ -31,6 +32,68 @@ typedef struct level_grid {
     float (*value)(unsigned level, unsigned s, float norm); /* what the decoder makes of a level */
     double (*variance)(double s, double reach); /* omega, where |x|_p <= reach/sqrt(d) |x|_2 */
 } level_grid;
+
+#define LARGEST_NORM 0x1p127f /* so that no level is infinite, however norm / s was rounded */
+
+static inline unsigned levels_of(const tithe_quant_call *c)
+{
+    return (unsigned)c->params[LEVEL_S];
+}
+
+static inline size_t levels_bucket(const tithe_quant_call *c)
+{
+    const size_t bucket = (size_t)c->params[LEVEL_BUCKET];
+    return bucket && bucket < c->count ? bucket : c->count;
+}
+
+static inline size_t levels_bucket_count(const tithe_quant_call *c)
+{
+    return c->count ? (c->count - 1) / levels_bucket(c) + 1 : 0;
+}
+
+static inline size_t levels_bucket_end(const tithe_quant_call *c, size_t b)
+{
+    const size_t bucket = levels_bucket(c), begin = b * bucket;
+    return c->count - begin < bucket ? c->count : begin + bucket;
+}
+
+static inline unsigned levels_norm_bytes(const tithe_quant_call *c)
+{
+    return c->params[LEVEL_NORM] == 1 ? 1 : 4;
+}
+
+static inline bool levels_are_elias(const tithe_quant_call *c)
+{
+    return c->params[LEVEL_CODE] == 1;
+}
+
+static inline unsigned log2_floor(unsigned v)
+{
+    return 31u - (unsigned)__builtin_clz(v);
+}
+
+static inline unsigned level_code_width(unsigned s)
+{
+    return 2 + log2_floor(s); /* sign, and ceil(log2(s + 1)) */
+}
+
+/* What the sixteen codes of four bits add to a vector. */
+static inline void level_nibble_table(const level_grid *grid, unsigned s, float norm, float scale, float table[16])
+{
+    for (unsigned level = 0; level < 8; level++) {
+        table[level] = level <= s ? scale * grid->value(level, s, norm) : 0;
+        table[8 + level] = level <= s ? scale * -grid->value(level, s, norm) : 0;
+    }
+}
+
+/* Buckets [first, end) in parts, as threads take them: a part begins at a byte of the codes. */
+enum { LEVEL_UNIT = 8 };
+
+static inline unsigned levels_parts(const tithe_quant_call *c)
+{
+    if (levels_are_elias(c) || levels_bucket_count(c) < 2 * LEVEL_UNIT) return 1;
+    return pool_parts(c->pool, c->count, PARALLEL_LEAST);
+}
 
 uint64_t ti_levels_max_bits(const tithe_quant_call *c);
 bool ti_levels_fixed_size(const double *params);

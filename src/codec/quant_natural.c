@@ -11,7 +11,7 @@
  * normal number: unbiased, but with a larger variance. scale=contractive multiplies by 8/9 in the decoder.
  * Key: horvath2022natural. */
 #include "codec/quant.h"
-#include "kernels/kernels.h"
+#include "kernels/parallel.h"
 
 enum { BITS = 0 };
 enum { BITS_AUTO, BITS_8, BITS_9, BITS_12 };
@@ -83,7 +83,7 @@ static void decode_f32(const tithe_quant_call *c, const uint8_t *src, const tith
     const uint8_t *signs = src + c->count;
     if (!out->y) return;
     if (!bytes_only && !out->at) {
-        ti_kernels()->natural_decode_add(src, signs, c->count, factor, (float)out->scale, out->y);
+        ti_parallel_natural_decode_add(c->pool, src, signs, c->count, factor, (float)out->scale, out->y);
         return;
     }
     for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
@@ -117,7 +117,7 @@ static bool encode_nine(const tithe_quant_call *c, const float *values, uint8_t 
         .subtract = in_place,
         .factor = contraction(c),
     };
-    const bool finite = ti_kernels()->natural_encode(&job);
+    const bool finite = ti_parallel_natural_encode(c->pool, &job);
     if (!in_place) decode_f32(c, dst, sent);
     return finite;
 }

@@ -2,7 +2,7 @@
  *
  * Any number may survive, none included. Keys: danilova2022, sahu2021. */
 #include "codec/select.h"
-#include "kernels/kernels.h"
+#include "kernels/parallel.h"
 
 enum { LAMBDA = 0 };
 
@@ -47,7 +47,7 @@ static tithe_status threshold_select(const tithe_select_call *c, tithe_selection
             .capacity = c->n,
         };
         bool finite;
-        s->count = ti_kernels()->select(&job, &finite);
+        s->count = ti_parallel_select(c->call->pool, &job, &finite);
         s->gathered = true;
         return finite ? TITHE_OK : TITHE_E_NONFINITE;
     }

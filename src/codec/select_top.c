@@ -7,7 +7,7 @@
  * kept, and the lowest positions that equal it fill up to k. */
 #include "base/rng.h"
 #include "codec/select.h"
-#include "kernels/kernels.h"
+#include "kernels/parallel.h"
 
 enum { SAMPLE = 16384, DIGIT = 11, SMALL = 1 << 14 /* below, counting digits is as fast as anything */ };
 
@@ -185,7 +185,7 @@ static size_t survivors(const tithe_select_call *c, const float *gradient, size_
         .values = (float *)s->values + s->count,
         .capacity = room,
     };
-    return ti_kernels()->select(&job, finite);
+    return ti_parallel_select(c->call->pool, &job, finite);
 }
 
 bool ti_select_top(const tithe_select_call *c, size_t first, size_t n, size_t k, tithe_selection *s)

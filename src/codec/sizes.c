@@ -30,6 +30,7 @@ tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call 
         .contractive = codec->contractive,
         .count = count,
         .key = ti_rng_key(call->seed, call->step, call->rank, call->tensor, RNG_QUANTIZE),
+        .pool = call->pool,
     };
 }
 

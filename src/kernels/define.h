@@ -268,36 +268,48 @@ static inline void define_natdither_levels(const level_job *job)
 }
 
 /* E level^2 = l^2 + f(2l+1), l and f the whole and the fraction of t */
-static inline void define_dither_moments(const level_job *job, double *squares, double *expected)
+static inline double define_dither_moment(float t)
 {
-    double square[LANES] = {0}, moment[LANES] = {0};
-    for (size_t i = 0; i < job->n; i += LANES) {
-        const size_t many = job->n - i < LANES ? job->n - i : LANES;
-        for (size_t j = 0; j < many; j++) {
-            const float t = define_level_position(job, i + j), whole = (float)(int)t, fraction = t - whole;
-            square[j] += (double)t * (double)t;
-            moment[j] += (double)whole * (double)whole + (double)fraction * (2 * (double)whole + 1);
-        }
-    }
-    *squares = define_fold(square);
-    *expected = define_fold(moment);
+    const float whole = (float)(int)t, fraction = t - whole;
+    return (double)whole * (double)whole + (double)fraction * (2 * (double)whole + 1);
 }
 
 /* With p the power of two below t >= 1 and u = t/p, E = p^2 (3u - 2) = p (3t - 2p); below 1 it is t. */
-static inline void define_natdither_moments(const level_job *job, double *squares, double *expected)
+static inline double define_natdither_moment(float t)
 {
-    double square[LANES] = {0}, moment[LANES] = {0};
-    for (size_t i = 0; i < job->n; i += LANES) {
-        const size_t many = job->n - i < LANES ? job->n - i : LANES;
-        for (size_t j = 0; j < many; j++) {
-            const float t = define_level_position(job, i + j), power = f32_from_bits(f32_bits(t) & 0x7f800000u);
-            const double above = (double)power * (3 * (double)t - 2 * (double)power);
+    const float power = f32_from_bits(f32_bits(t) & 0x7f800000u);
+    return t < 1 ? (double)t : (double)power * (3 * (double)t - 2 * (double)power);
+}
+
+typedef double level_moment(float t);
+
+static inline void define_moments(const level_job *job, double *squares, double *expected, level_moment *moment)
+{
+    double square[LANES] = {0}, second[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= job->n; i += LANES)
+        for (size_t j = 0; j < LANES; j++) {
+            const float t = define_level_position(job, i + j);
             square[j] += (double)t * (double)t;
-            moment[j] += t < 1 ? (double)t : above;
+            second[j] += moment(t);
         }
+    for (size_t j = 0; i < job->n; i++, j++) {
+        const float t = define_level_position(job, i);
+        square[j] += (double)t * (double)t;
+        second[j] += moment(t);
     }
     *squares = define_fold(square);
-    *expected = define_fold(moment);
+    *expected = define_fold(second);
+}
+
+static inline void define_dither_moments(const level_job *job, double *squares, double *expected)
+{
+    define_moments(job, squares, expected, define_dither_moment);
+}
+
+static inline void define_natdither_moments(const level_job *job, double *squares, double *expected)
+{
+    define_moments(job, squares, expected, define_natdither_moment);
 }
 
 static inline void define_pack_nibbles(const uint8_t *codes, size_t n, uint8_t *dst)

@@ -1,0 +1,109 @@
+/* parallel.c - see parallel.h. */
+#include "kernels/parallel.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { MOST_PARTS = 256 };
+
+typedef struct shared_work {
+    const void *job;
+    unsigned parts;
+    atomic_bool finite;
+    size_t count[MOST_PARTS];
+} shared_work;
+
+/* ---- natural compression ------------------------------------------------------------------------------ */
+
+static void natural_part(void *context, unsigned part)
+{
+    shared_work *work = context;
+    natural_job mine = *(const natural_job *)work->job;
+    const size_t n = mine.n, begin = pool_begin(n, NATURAL_SPAN, work->parts, part);
+    mine.n = pool_begin(n, NATURAL_SPAN, work->parts, part + 1) - begin;
+    mine.source.x += begin;
+    if (mine.source.g) mine.source.g += begin;
+    mine.position += begin;
+    mine.fields += begin;
+    mine.signs += begin / 8;
+    if (!ti_kernels()->natural_encode(&mine)) atomic_store(&work->finite, false);
+}
+
+bool ti_parallel_natural_encode(tithe_pool *pool, const natural_job *job)
+{
+    shared_work work = {.job = job, .parts = pool_parts(pool, job->n, PARALLEL_LEAST), .finite = true};
+    ti_pool_run(pool, work.parts, natural_part, &work);
+    return atomic_load(&work.finite);
+}
+
+typedef struct decode_job {
+    const uint8_t *fields, *signs;
+    size_t n;
+    float factor, scale, *y;
+    unsigned parts;
+} decode_job;
+
+static void decode_part(void *context, unsigned part)
+{
+    const decode_job *job = context;
+    const size_t begin = pool_begin(job->n, NATURAL_SPAN, job->parts, part);
+    const size_t end = pool_begin(job->n, NATURAL_SPAN, job->parts, part + 1);
+    ti_kernels()->natural_decode_add(job->fields + begin, job->signs + begin / 8, end - begin, job->factor, job->scale,
+                                     job->y + begin);
+}
+
+void ti_parallel_natural_decode_add(tithe_pool *pool, const uint8_t *fields, const uint8_t *signs, size_t n,
+                                    float factor, float scale, float *y)
+{
+    decode_job job = {fields, signs, n, factor, scale, y, pool_parts(pool, n, PARALLEL_LEAST)};
+    ti_pool_run(pool, job.parts, decode_part, &job);
+}
+
+/* ---- selection ---------------------------------------------------------------------------------------- */
+
+/* Each part has its share of the room, less the sixteen places that a vector may be stored beyond the last survivor. */
+static select_job select_share(const select_job *whole, unsigned parts, unsigned part)
+{
+    select_job mine = *whole;
+    const size_t begin = pool_begin(whole->n, 64, parts, part), room = whole->capacity / parts;
+    mine.n = pool_begin(whole->n, 64, parts, part + 1) - begin;
+    mine.source.x += begin;
+    if (mine.source.g) mine.source.g += begin;
+    mine.first += (uint32_t)begin;
+    mine.indices += part * room;
+    mine.values += part * room;
+    mine.capacity = room - 16;
+    return mine;
+}
+
+static void select_part(void *context, unsigned part)
+{
+    shared_work *work = context;
+    const select_job mine = select_share(work->job, work->parts, part);
+    bool finite;
+    work->count[part] = ti_kernels()->select(&mine, &finite);
+    if (!finite) atomic_store(&work->finite, false);
+}
+
+size_t ti_parallel_select(tithe_pool *pool, const select_job *job, bool *finite)
+{
+    shared_work work = {.job = job, .parts = pool_parts(pool, job->n, PARALLEL_LEAST), .finite = true};
+    if (work.parts == 1 || job->capacity / work.parts < 1024) return ti_kernels()->select(job, finite);
+    ti_pool_run(pool, work.parts, select_part, &work);
+    *finite = atomic_load(&work.finite);
+
+    size_t count = 0;
+    for (unsigned part = 0; part < work.parts; part++) {
+        const select_job mine = select_share(job, work.parts, part);
+        if (work.count[part] > mine.capacity) { /* survivors crowd in one part: once more, with all the room for all */
+            select_job again = *job;
+            again.source.g = NULL; /* it was added the first time */
+            bool again_finite;
+            return ti_kernels()->select(&again, &again_finite);
+        }
+        memmove(job->indices + count, mine.indices, work.count[part] * sizeof *mine.indices);
+        memmove(job->values + count, mine.values, work.count[part] * sizeof *mine.values);
+        count += work.count[part];
+    }
+    return count;
+}
