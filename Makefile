@@ -1,6 +1,8 @@
 # The front door. CMake does the work; each target first installs what it lacks (TITHE_SETUP=off: it does not).
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 30
+# The python3 that has numpy: the distribution's, where another one comes first. Only make bench asks.
+PYTHON       ?= $(shell python3 -c 'import numpy' 2> /dev/null && echo python3 || echo /usr/bin/python3)
 
 MAKEFLAGS    += --no-print-directory
 cores := $(shell nproc 2>/dev/null || echo 2)
@@ -25,9 +27,9 @@ test: setup-test ## build with gcc, with clang, and with sanitizers, and run the
 test-all: setup-test-all ## test, and the slow tests, thread sanitizer, valgrind and 20 s of each fuzzer
 	@tools/test all
 
-bench: setup-bench build ## measure the codecs' speed
-	@cmake --build build --target bench_codecs
-	@build/bench_codecs
+bench: setup-bench build ## measure the speed, alone and beside numpy (torch and zfp where they are installed)
+	@build/tithe bench
+	@$(PYTHON) bench/compare.py
 
 install: setup-install build ## install under PREFIX (default /usr/local); honours DESTDIR
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"

@@ -78,7 +78,7 @@ static int decode(const char *in, const char *out, const decode_options *o, deco
             selector->name);
     }
 
-    call.scratch_size = tithe_codec_scratch(s->codec, h.n);
+    call.scratch_size = tithe_frame_scratch(&h);
     call.scratch = s->scratch = malloc(call.scratch_size + 1);
     s->y = calloc(h.n ? h.n : 1, vector_type_size(h.type));
     if (!s->scratch || !s->y)

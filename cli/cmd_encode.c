@@ -114,6 +114,10 @@ static int encode(const char *spec, const char *in, const char *out, const encod
         .seed = o->seed, .step = (uint32_t)o->step, .rank = (uint32_t)o->rank, .tensor = (uint32_t)o->tensor};
     if (!vector_read(in, type, &s->x, &n)) return EXIT_BAD;
     if (!read_indices(o->indices, n, s, &call)) return EXIT_BAD;
+    if (o->segments && !strstr(tithe_codec_spec(s->codec), "per=layer")) {
+        text_fail("--segments go with per=layer, as in topk:keep=0.01,per=layer");
+        return EXIT_BAD;
+    }
     if (o->segments && !read_segments(o->segments, n, s, &call)) return EXIT_BAD;
 
     const size_t capacity = tithe_codec_bound(s->codec, n);

@@ -59,7 +59,7 @@ static tithe_status read_body(const tithe_codec *codec, const uint8_t *frame, fi
     uint32_t *indices = given ? stand_in(&f->h) : NULL;
     call.given = indices;
     call.given_count = indices ? f->h.entries : 0;
-    call.scratch_size = tithe_codec_scratch(codec, f->h.n);
+    call.scratch_size = tithe_frame_scratch(&f->h);
     call.scratch = malloc(call.scratch_size + 1);
 
     if (call.scratch && (indices || !given)) {
@@ -87,10 +87,10 @@ static void print_findings(const char *name, const findings *f)
 
     printf("%s: a frame of %s, %s bytes\n\n  %12s  %12s  %s\n", name, f->spec, text_group(f->bytes).text,
            "offset", "bytes", "what");
-    snprintf(what, sizeof what, "header: wire version %d, %s, n = %s, step %lu, %s, scale %s, %s entries",
+    snprintf(what, sizeof what, "header: wire version %d, %s, n = %s, step %lu, %s%s, %s entries",
              h->version, h->form == TITHE_SELF_CONTAINED ? "self-contained" : "exchange",
              text_group(h->n).text, (unsigned long)h->step, vector_type_name(h->type),
-             h->contractive ? "contractive" : "unbiased", text_group(h->entries).text);
+             h->contractive ? ", contractive" : "", text_group(h->entries).text);
     row(0, h->header_bytes, what);
 
     size_t at = h->header_bytes;
@@ -101,7 +101,7 @@ static void print_findings(const char *name, const findings *f)
             snprintf(m, sizeof m, " with m = %lu", (unsigned long)h->golomb_m);
         if (f->info.index_bits > 0)
             snprintf(what, sizeof what,
-                     "positions: %s coding%s, %.2f bits each; %.2f bits each would be the least",
+                     "positions: %s coding%s, %.2f bits each; a random set of as many takes %.2f on average",
                      coding_name(h->coding), m, (double)f->info.index_bits / entries,
                      f->index_entropy_bits / entries);
         else

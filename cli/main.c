@@ -20,6 +20,7 @@ static const verb verbs[] = {
     {"encode", "turn a file of floats into a frame", cmd_encode},
     {"decode", "turn a frame back into a file of floats", cmd_decode},
     {"inspect", "explain a frame section by section", cmd_inspect},
+    {"bench", "measure how fast it is here, beside memcpy and a plain read", cmd_bench},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 

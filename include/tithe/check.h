@@ -1,7 +1,8 @@
 /* check.h - measure what a codec claims.
  *
- * Every claim is tested on Gaussian, heavy-tailed, sparse and adversarial vectors. Statistical claims hold when
- * they lie inside their interval of confidence; a true claim is called false less than once in 10^6 rows. */
+ * Every claim is tested on Gaussian, heavy-tailed, sparse and adversarial vectors. Statistical claims hold
+ * when they lie inside their interval of confidence; a true claim is called false less than once in 10^6
+ * rows. */
 #ifndef TITHE_CHECK_H
 #define TITHE_CHECK_H
 
@@ -13,11 +14,11 @@ extern "C" {
 
 typedef struct tithe_check_row {
     const char *spec;
-    const char *claim;  /* such as "unbiased", "second moment", "contraction" */
+    const char *claim; /* such as "unbiased", "second moment", "contraction" */
     double bound;
     double measured;
-    bool holds;         /* measured <= bound, or inside the interval that detail states */
-    char detail[160];   /* on which vector, how many trials, which confidence */
+    bool holds;       /* measured <= bound, or inside the interval that detail states */
+    char detail[160]; /* on which vector, how many trials, which confidence */
 } tithe_check_row;
 
 /* Rows come one by one; return false to stop. */

@@ -32,7 +32,7 @@ extern "C" {
 typedef enum tithe_type { TITHE_F32 = 0, TITHE_F64 = 1 } tithe_type;
 
 typedef struct tithe_codec tithe_codec;
-struct tithe_selector;  /* variant.h: for those who bring their own */
+struct tithe_selector; /* variant.h: for those who bring their own */
 struct tithe_quantizer;
 
 /* What the spec leaves open. All zero, or NULL in place of the struct, is the plain case. */
@@ -77,19 +77,21 @@ TITHE_API tithe_claims tithe_codec_claims(const tithe_codec *codec, size_t n);
 /* ---- one call ----------------------------------------------------------------------------------------- */
 
 typedef enum tithe_form {
-    TITHE_SELF_CONTAINED = 0, /* the frame says all that its decoder needs, but seed, rank and given indices */
-    TITHE_EXCHANGE = 1        /* what both ends agreed on (n, codec) is left out */
+    TITHE_SELF_CONTAINED =
+        0,             /* the frame says all that its decoder needs, but seed, rank and given indices */
+    TITHE_EXCHANGE = 1 /* what both ends agreed on (n, codec) is left out */
 } tithe_form;
 
 /* Whatever one call needs and the codec does not know. Zero is a good value for every field. */
 typedef struct tithe_call {
     uint64_t seed; /* randomness is a function of seed, step, rank, tensor and position */
-    uint32_t step;
+    uint32_t step; /* a self-contained frame brings its own when it is decoded */
     uint32_t rank;
     uint32_t tensor;
     tithe_form form;
-    double level;           /* 0, or in place of the codec's own: entries (k), lambda, or s under `all` */
-    const uint32_t *given;  /* the indices for the selector `given`: ascending, each below n */
+    double level; /* 0, or in place of the codec's own: entries (k), lambda, or s under `all`; buffers are
+                             * sized for any level if the codec was made with open_level */
+    const uint32_t *given; /* the indices for the selector `given`: ascending, each below n */
     size_t given_count;
     const size_t *segments; /* lengths of the layers for per=layer; they add up to n */
     size_t segment_count;
@@ -101,7 +103,7 @@ typedef struct tithe_call {
 /* What is in a frame. bytes = header + (index_bits, padded) + (value_bits, padded) + 4 for the checksum. */
 typedef struct tithe_frame_info {
     size_t bytes;
-    size_t entries;    /* coordinates that were sent */
+    size_t entries; /* coordinates that were sent */
     size_t header_bytes;
     uint64_t index_bits;
     uint64_t value_bits;
@@ -111,13 +113,14 @@ typedef struct tithe_frame_info {
 TITHE_API size_t tithe_codec_bound(const tithe_codec *codec, size_t n);
 /* Enough for tithe_encode, tithe_decode_add and tithe_ec_encode. Only what the survivors need is touched. */
 TITHE_API size_t tithe_codec_scratch(const tithe_codec *codec, size_t n);
-/* len(T): a frame with `entries` entries is never longer, and the value is known before anything is encoded. */
+/* len(T): a frame with `entries` entries is never longer, and the value is known before anything is
+ * encoded. */
 TITHE_API size_t tithe_codec_length(const tithe_codec *codec, size_t n, size_t entries, tithe_form form);
 
-/* Encode n numbers. NaN and infinity are refused with their position. They are found in the pass that encodes, so after
- * a failure the buffer may have been written to; it never holds a frame then. */
-TITHE_API tithe_status tithe_encode(const tithe_codec *codec, const tithe_call *call, const float *x, size_t n,
-                                    uint8_t *frame, size_t capacity, tithe_frame_info *info,
+/* Encode n numbers. NaN and infinity are refused with their position. They are found in the pass that
+ * encodes, so after a failure the buffer may have been written to; it never holds a frame then. */
+TITHE_API tithe_status tithe_encode(const tithe_codec *codec, const tithe_call *call, const float *x,
+                                    size_t n, uint8_t *frame, size_t capacity, tithe_frame_info *info,
                                     tithe_error *error);
 TITHE_API tithe_status tithe_encode_f64(const tithe_codec *codec, const tithe_call *call, const double *x,
                                         size_t n, uint8_t *frame, size_t capacity, tithe_frame_info *info,
@@ -126,8 +129,9 @@ TITHE_API tithe_status tithe_encode_f64(const tithe_codec *codec, const tithe_ca
 /* y += scale * C(x). All or nothing: unless TITHE_OK is returned, y is as it was. A frame of k entries costs
  * O(k). The codec must be the sender's; for a self-contained frame whose codec is not known beforehand see
  * frame.h. */
-TITHE_API tithe_status tithe_decode_add(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,
-                                        size_t length, float scale, float *y, size_t n, tithe_error *error);
+TITHE_API tithe_status tithe_decode_add(const tithe_codec *codec, const tithe_call *call,
+                                        const uint8_t *frame, size_t length, float scale, float *y, size_t n,
+                                        tithe_error *error);
 TITHE_API tithe_status tithe_decode_add_f64(const tithe_codec *codec, const tithe_call *call,
                                             const uint8_t *frame, size_t length, double scale, double *y,
                                             size_t n, tithe_error *error);

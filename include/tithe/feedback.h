@@ -12,9 +12,10 @@
 extern "C" {
 #endif
 
-/* Write the frame of e + gamma*g and leave in e what was not sent, without decoding the frame again. g may be NULL:
- * nothing new, send what is left. gamma must be positive. A codec that would blow up under feedback (omega >= 1) is
- * refused. After any failure nothing was sent, and e is as it was, up to rounding. */
+/* Write the frame of e + gamma*g and leave in e what was not sent, without decoding the frame again. g may
+ * be NULL: nothing new, send what is left. gamma must be positive. A codec that would blow up under
+ * feedback (omega >= 1) is refused. capacity must be at least tithe_codec_bound. After any failure nothing
+ * was sent, and e is as it was, up to the rounding of e + gamma*g. */
 TITHE_API tithe_status tithe_ec_encode(const tithe_codec *codec, const tithe_call *call, float *e,
                                        const float *g, float gamma, size_t n, uint8_t *frame, size_t capacity,
                                        tithe_frame_info *info, tithe_error *error);

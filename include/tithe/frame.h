@@ -44,7 +44,8 @@ typedef struct tithe_frame_header {
 TITHE_API tithe_status tithe_frame_read(const uint8_t *frame, size_t length, tithe_frame_header *header,
                                         tithe_error *error);
 
-/* Bytes of scratch to decode this frame: O(entries), where tithe_codec_scratch has to think of the longest. */
+/* Bytes of scratch to decode this frame: O(entries), and n/8 more for randk, which has to draw;
+ * tithe_codec_scratch has to think of the longest frame. */
 TITHE_API size_t tithe_frame_scratch(const tithe_frame_header *header);
 
 /* The codec that a self-contained frame names, good for decoding it. */
@@ -52,8 +53,9 @@ TITHE_API tithe_status tithe_frame_codec(const tithe_frame_header *header, tithe
                                          tithe_error *error);
 
 /* Is the frame sound to its last bit? Needs what tithe_decode_add needs, and touches nothing. */
-TITHE_API tithe_status tithe_frame_check(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,
-                                         size_t length, size_t n, tithe_frame_info *info, tithe_error *error);
+TITHE_API tithe_status tithe_frame_check(const tithe_codec *codec, const tithe_call *call,
+                                         const uint8_t *frame, size_t length, size_t n,
+                                         tithe_frame_info *info, tithe_error *error);
 
 /* CRC-32C (Castagnoli), as it closes every frame. */
 TITHE_API uint32_t tithe_crc32c(const uint8_t *bytes, size_t length);

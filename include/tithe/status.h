@@ -1,8 +1,8 @@
 /* status.h - what every function that can fail returns.
  *
- * Zero is success. A function that fails leaves its results untouched, unless its comment says otherwise. Where
- * a person has to act on the failure, the function also takes a tithe_error (NULL is fine) and fills in one
- * sentence that says what to do. */
+ * Zero is success. A function that fails leaves its results untouched, unless its comment says otherwise.
+ * Where a person has to act on the failure, the function also takes a tithe_error (NULL is fine) and fills
+ * in one sentence that says what to do. */
 #ifndef TITHE_STATUS_H
 #define TITHE_STATUS_H
 

@@ -5,6 +5,7 @@
  *   pool.h      threads for large vectors
  *   frame.h     read a frame from a file or a stranger
  *   check.h     measure what a codec claims
+ *   bench.h     measure how fast it is here
  *   variant.h   bring your own selector or quantizer
  *   status.h    what can go wrong
  *
@@ -12,6 +13,7 @@
 #ifndef TITHE_H
 #define TITHE_H
 
+#include "tithe/bench.h"
 #include "tithe/check.h"
 #include "tithe/codec.h"
 #include "tithe/feedback.h"
@@ -25,7 +27,8 @@ extern "C" {
 #endif
 
 #define TITHE_VERSION "0.1.0"
-TITHE_API const char *tithe_kernels_name(void); /* ref, avx2, avx512 or neon: what runs here (TITHE_KERNELS forces one) */
+TITHE_API const char *tithe_kernels_name(
+    void); /* ref, avx2, avx512 or neon: what runs here (TITHE_KERNELS forces one) */
 TITHE_API const char *tithe_version(void); /* of the library that is linked, as in TITHE_VERSION */
 
 #ifdef __cplusplus

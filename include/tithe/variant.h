@@ -1,6 +1,6 @@
-/* variant.h - the shape of a selector and of a quantizer, the tables of those that come with Tithe, and the way
- * to bring your own. Nobody who only encodes and decodes needs this page. docs/add-a-quantizer.md walks through
- * one.
+/* variant.h - the shape of a selector and of a quantizer, the tables of those that come with Tithe, and
+ * the way to bring your own. Nobody who only encodes and decodes needs this page. docs/add-a-quantizer.md
+ * walks through one.
  *
  * A variant is one const struct in one file. It keeps no state: all that a call needs is in its arguments. */
 #ifndef TITHE_VARIANT_H
@@ -14,24 +14,24 @@ extern "C" {
 
 enum {
     TITHE_MAX_PARAMS = 8,
-    TITHE_WIRE_NUMBER = 255, /* tithe_param.wire: a number in the header of a self-contained frame */
-    TITHE_WIRE_LEVEL = 254,  /* the same, and in the exchange form too, since a tuner may change it */
+    TITHE_WIRE_NUMBER = 255,     /* tithe_param.wire: a number in the header of a self-contained frame */
+    TITHE_WIRE_LEVEL = 254,      /* the same, and in the exchange form too, since a tuner may change it */
     TITHE_FIRST_PRIVATE_ID = 12, /* ids 12 to 15 are never given to a variant of Tithe's own */
-    TITHE_BLOCK = 4096 /* values handled at a time: they stay in the first-level cache */
+    TITHE_BLOCK = 4096           /* values handled at a time: they stay in the first-level cache */
 };
 
 typedef struct tithe_param {
     const char *name; /* NULL ends a list */
     const char *doc;
-    double fallback;  /* the default; NAN: none */
+    double fallback; /* the default; NAN: none */
     double min, max;
     const char *choices; /* "mean|norm": the value is the place in this list, from 0; NULL for a number */
     bool whole;          /* whole numbers only */
-    uint8_t wire;        /* 0: the decoder can do without; 1..6: so many bits of the flags byte; NUMBER; LEVEL */
+    uint8_t wire; /* 0: the decoder can do without; 1..6: so many bits of the flags byte; NUMBER; LEVEL */
 } tithe_param;
 
-/* Names that mean the same wherever they stand: scale=unbiased|contractive and type=f32|f64 hold for the pair,
- * whichever of its two parts states them. */
+/* Names that mean the same wherever they stand: scale=unbiased|contractive and type=f32|f64 hold for the
+ * pair, whichever of its two parts states them. */
 
 /* ---- randomness --------------------------------------------------------------------------------------- */
 
@@ -39,11 +39,12 @@ typedef struct tithe_key {
     uint64_t a, b;
 } tithe_key;
 
-/* 4096 random 32-bit numbers: the same for the same key and block, on every machine, in any order of calls. */
+/* 4096 random 32-bit numbers: the same for the same key and block, on every machine, in any order of
+ * calls. */
 TITHE_API void tithe_random_block(tithe_key key, uint64_t block, uint32_t out[TITHE_BLOCK]);
 
-/* 1 with probability p exactly (up to 2^-64), where `random` is a fresh number from a block; the few draws that
- * 32 bits cannot decide look up more bits by position. */
+/* 1 with probability p exactly (up to 2^-64), where `random` is a fresh number from a block; the few draws
+ * that 32 bits cannot decide look up more bits by position. */
 TITHE_API bool tithe_random_below(double p, uint32_t random, tithe_key key, uint64_t position);
 
 /* ---- where values go ---------------------------------------------------------------------------------- */
@@ -62,19 +63,19 @@ TITHE_API void tithe_sink_add(const tithe_sink *sink, size_t first, const void *
 /* ---- selector ----------------------------------------------------------------------------------------- */
 
 typedef enum tithe_index_source {
-    TITHE_INDICES_ALL,    /* every position: nothing to send */
-    TITHE_INDICES_SENT,   /* in the frame */
-    TITHE_INDICES_DRAWN,  /* both ends draw them from seed, step, rank and tensor */
-    TITHE_INDICES_GIVEN   /* both ends were handed them */
+    TITHE_INDICES_ALL,   /* every position: nothing to send */
+    TITHE_INDICES_SENT,  /* in the frame */
+    TITHE_INDICES_DRAWN, /* both ends draw them from seed, step, rank and tensor */
+    TITHE_INDICES_GIVEN  /* both ends were handed them */
 } tithe_index_source;
 
 typedef struct tithe_select_call {
-    const double *params; /* in the order of the table; NAN where nothing was stated and there is no default */
+    const double
+        *params; /* in the order of the table; NAN where nothing was stated and there is no default */
     const void *x;
     size_t n;
     tithe_type type;
     bool contractive;
-    double level; /* 0, or what the call asks for in place of the parameters */
     const tithe_call *call;
     tithe_key key;
     void *scratch; /* scratch(n) bytes, 64-byte aligned */
@@ -84,12 +85,13 @@ typedef struct tithe_select_call {
 } tithe_select_call;
 
 typedef struct tithe_selection {
-    uint32_t *indices; /* handed in with room for 16 more than asked for; filled ascending, unless the source is ALL */
-    void *values;      /* likewise, for the survivors; `gathered` says that the selector filled it */
+    uint32_t *
+        indices; /* handed in with room for 16 more than asked for; filled ascending, unless the source is ALL */
+    void *values; /* likewise, for the survivors; `gathered` says that the selector filled it */
     bool gathered;
     size_t count;
-    double factor;     /* survivors are multiplied by it before they are written; 1 when nothing is said */
-    double shared;     /* all survivors below `exact_from` have this magnitude; 0: no such group */
+    double factor; /* survivors are multiplied by it before they are written; 1 when nothing is said */
+    double shared; /* all survivors below `exact_from` have this magnitude; 0: no such group */
     double exact_from;
 } tithe_selection;
 
@@ -98,19 +100,24 @@ typedef struct tithe_selector {
     const tithe_param *params;
     uint8_t id;
     tithe_index_source source;
-    bool projection; /* survivors keep their value: factor is 1 (where that depends on scale: when contractive) */
+    bool projection; /* survivors keep their value: factor is 1 */
+    bool scales;     /* a projection only under scale=contractive: unbiased, it multiplies */
     bool shares;     /* may set tithe_selection.shared */
-    bool absolute;   /* the level is a magnitude, in units of the gradient, and not a number of entries */
-    bool fuses;      /* for floats: adds the gradient and finds what is not finite in the pass that it makes anyway */
+    bool absolute; /* the level, its first parameter, is a magnitude in units of the gradient: not a count */
+    bool
+        fuses; /* for floats: adds the gradient and finds what is not finite in the pass that it makes anyway */
 
     /* NULL, or a sentence that says why these parameters cannot be. May itself be NULL. */
     const char *(*refuse)(const double *params);
     /* Do the parameters say how much to send? If not, the codec is legal only under a tuner. NULL: always. */
     bool (*has_level)(const double *params);
-    size_t (*max_count)(const double *params, size_t n, double level);
+    /* Put the level of a call (a number of entries, or a magnitude if `absolute`) in place of what the
+     * parameters say. NULL: there is no level to set. */
+    void (*set_level)(double *params, double level);
+    size_t (*max_count)(const double *params, size_t n);
     /* Room that select needs in indices and values, where that is more than max_count. NULL: it is not. */
-    size_t (*room)(const double *params, size_t n, double level);
-    size_t (*scratch)(const double *params, size_t n, double level); /* bytes; NULL: none */
+    size_t (*room)(const double *params, size_t n);
+    size_t (*scratch)(const double *params, size_t n); /* bytes; NULL: none */
     tithe_status (*select)(const tithe_select_call *c, tithe_selection *s, tithe_error *error);
     /* The decoder's half of TITHE_INDICES_DRAWN: the same indices from the same call. */
     void (*draw)(tithe_key key, size_t n, size_t count, uint32_t *indices, void *scratch);
@@ -126,8 +133,8 @@ typedef struct tithe_quant_call {
     size_t count;
     double whole_norm; /* l2 norm of the vector before selection, where needs_norm asks for it */
     tithe_key key;
-    /* Error compensation, only where the quantizer `fuses`: what is to be written is values + gamma * gradient, and
-     * what is not sent of it is to be left in `sent`, which is where the values came from. */
+    /* Error compensation, only where the quantizer `fuses`: what is to be written is values + gamma *
+     * gradient, and what is not sent of it is to be left in `sent`, which is where the values came from. */
     const float *gradient;
     float gamma;
     struct tithe_pool *pool; /* NULL: no other threads */
@@ -142,14 +149,16 @@ typedef struct tithe_quantizer {
     bool saturates; /* what exceeds claims.largest is cut; otherwise it is refused before encode is called */
 
     const char *(*refuse)(const double *params, tithe_type type);
-    /* Does encode, for floats, add the gradient and find what is not finite in its own pass? It then writes zeros for
-     * what is not, leaves it in place, and returns TITHE_E_NONFINITE at the end. NULL: no. */
+    /* Does encode, for floats, add the gradient and find what is not finite in its own pass? It then
+     * writes zeros for what is not, leaves it in place, and returns TITHE_E_NONFINITE at the end. NULL:
+     * no. */
     bool (*fuses)(const double *params);
     bool (*needs_norm)(const double *params); /* NULL: never */
     bool (*fixed_size)(const double *params); /* NULL: always */
     uint64_t (*max_bits)(const tithe_quant_call *c);
-    /* Write c->count values, none beyond claims.largest unless it saturates, into room for max_bits. `sent` takes
-     * what the decoder will see, after the values of its block were read: it may write over them. */
+    /* Write c->count values, none beyond claims.largest unless it saturates, into room for max_bits.
+     * `sent` takes what the decoder will see, after the values of its block were read: it may write over
+     * them. */
     tithe_status (*encode)(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
                            const tithe_sink *sent, tithe_error *error);
     /* Is src what encode could have written? Sets the bits that it takes. Reads inside length only. */

@@ -1,7 +1,7 @@
 /* bits.h - bit streams: the first bit is the lowest of the first byte, and numbers go in lowest bit first.
  *
- * The writer wants its bytes zeroed by nobody: it stores four at a time as they fill, and the rest at the end. The reader never reads outside
- * its array; past the end it sees zeros and remembers that it overran. */
+ * The writer wants its bytes zeroed by nobody: it stores four at a time as they fill, and the rest at the
+ * end. The reader never reads outside its array; past the end it sees zeros and remembers that it overran. */
 #ifndef BASE_BITS_H
 #define BASE_BITS_H
 
@@ -35,6 +35,18 @@ static inline void bits_put(bit_writer *w, uint32_t value, unsigned width)
         w->pending >>= 32;
         w->count -= 32;
     }
+}
+
+/* The same without a branch, where eight bytes from `next` on may be overwritten. */
+static inline void bits_put_ahead(bit_writer *w, uint32_t value, unsigned width)
+{
+    w->pending |= (uint64_t)value << w->count;
+    w->count += width;
+    w->total += width;
+    put_u64(w->next, w->pending);
+    w->next += w->count / 8;
+    w->pending >>= w->count / 8 * 8; /* of 63 at most: fewer than 32 were pending before */
+    w->count %= 8;
 }
 
 /* Store what is pending; true if that leaves the writer at the start of a byte. */
@@ -88,7 +100,8 @@ static inline uint64_t bits_peek(const bit_reader *r, unsigned width)
     const unsigned skip = (unsigned)(r->position % 8);
     const uint64_t last = r->end / 8;
     uint64_t at = r->position / 8;
-    for (unsigned got = 0; got < skip + width && at < last; got += 8, at++) value |= (uint64_t)r->bytes[at] << got;
+    for (unsigned got = 0; got < skip + width && at < last; got += 8, at++)
+        value |= (uint64_t)r->bytes[at] << got;
     return (value >> skip) & ((UINT64_C(1) << width) - 1);
 }
 

@@ -91,7 +91,8 @@ static inline size_t bytes_of_bits(uint64_t bits)
     return (size_t)(bits / 8 + (bits % 8 != 0));
 }
 
-/* Varint: seven bits a byte, the lowest first; the top bit says that more follow. At most 5 bytes for 32 bits. */
+/* Varint: seven bits a byte, the lowest first; the top bit says that more follow. At most 5 bytes for 32
+ * bits. */
 static inline size_t varint_size(uint32_t v)
 {
     size_t bytes = 1;
@@ -106,8 +107,8 @@ static inline uint8_t *put_varint(uint8_t *p, uint32_t v)
     return p;
 }
 
-/* The byte after the varint, or NULL when it runs past end, past 32 bits, or is written longer than it need be
- * (one number has one spelling, so that equal frames have equal bytes). */
+/* The byte after the varint, or NULL when it runs past end, past 32 bits, or is written longer than it
+ * need be (one number has one spelling, so that equal frames have equal bytes). */
 static inline const uint8_t *get_varint(const uint8_t *p, const uint8_t *end, uint32_t *v)
 {
     uint64_t value = 0;

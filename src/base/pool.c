@@ -1,7 +1,9 @@
-/* pool.c - threads that wait on a condition between calls; starting one costs more than a pass over a million numbers.
+/* pool.c - threads that wait on a condition between calls; starting one costs more than a pass over a
+ * million numbers.
  *
- * A round of work has a number. Threads wait until the number changes, then take parts from a common counter until
- * there are none, and the last one to finish wakes the caller, who has been taking parts too. */
+ * A round of work has a number. Threads wait until the number changes, then take parts from a common
+ * counter until there are none, and the last one to finish wakes the caller, who has been taking parts
+ * too. */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -30,7 +32,8 @@ struct tithe_pool {
 
 static void take_parts(tithe_pool *pool)
 {
-    for (unsigned part; (part = atomic_fetch_add(&pool->next, 1)) < pool->parts;) pool->work(pool->context, part);
+    for (unsigned part; (part = atomic_fetch_add(&pool->next, 1)) < pool->parts;)
+        pool->work(pool->context, part);
 }
 
 static void *wait_and_work(void *argument)
@@ -92,7 +95,8 @@ tithe_status tithe_pool_create(unsigned threads, tithe_pool **pool, tithe_error 
 {
     if (!pool) return ti_fail(error, TITHE_E_ARGUMENT, 0, "A place for the pool is needed.");
     if (threads > MOST_THREADS)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A pool has 1 to %d threads, not %u.", MOST_THREADS, threads);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A pool has 1 to %d threads, not %u.", MOST_THREADS,
+                       threads);
     tithe_pool *made = calloc(1, sizeof *made);
     if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a pool.");
     const unsigned wanted = threads ? threads : default_threads();
@@ -102,7 +106,8 @@ tithe_status tithe_pool_create(unsigned threads, tithe_pool **pool, tithe_error 
     for (made->threads = 1; made->threads < wanted; made->threads++)
         if (pthread_create(&made->ids[made->threads], NULL, wait_and_work, made)) {
             tithe_pool_free(made);
-            return ti_fail(error, TITHE_E_MEMORY, 0, "The system does not start %u threads: ask for fewer.", wanted);
+            return ti_fail(error, TITHE_E_MEMORY, 0, "The system does not start %u threads: ask for fewer.",
+                           wanted);
         }
     *pool = made;
     return TITHE_OK;

@@ -9,8 +9,8 @@ typedef void pool_work(void *context, unsigned part);
 /* Returns when all parts are done. Without a pool they run one after the other, here. */
 void ti_pool_run(tithe_pool *pool, unsigned parts, pool_work *work, void *context);
 
-/* Where part `part` of `parts` begins when n things are split evenly at multiples of `unit`; part `parts` begins at n.
- */
+/* Where part `part` of `parts` begins when n things are split evenly at multiples of `unit`; part `parts`
+ * begins at n. */
 static inline size_t pool_begin(size_t n, size_t unit, unsigned parts, unsigned part)
 {
     return part == parts ? n : n / unit * part / parts * unit;

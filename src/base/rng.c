@@ -1,4 +1,5 @@
-/* rng.c - keys, streams and bounded draws; the blocks themselves are a kernel. Keys: vigna2017, lemire2019. */
+/* rng.c - keys, streams and bounded draws; the blocks themselves are a kernel. Keys: vigna2017,
+ * lemire2019. */
 #include "base/rng.h"
 
 static uint64_t absorb(uint64_t state, uint64_t word)

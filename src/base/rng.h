@@ -1,10 +1,10 @@
 /* rng.h - randomness as a pure function of (seed, step, rank, tensor, purpose, position).
  *
- * Blocks of 4096 numbers are seeded on their own, so any block can be made in any order and on any number of
- * threads. Inside a block, eight lanes of xorshift128+ run side by side, which vector units do at the speed of
- * memory; a block is so short (256 steps of a lane) that the generator's linear weakness, which needs more than
- * 256 bits of one lane's lowest bit to show, never comes into play. docs/format.md states it to the bit, since
- * the decoder of `randk` has to draw the same indices. */
+ * Blocks of 4096 numbers are seeded on their own, so any block can be made in any order and on any number
+ * of threads. Inside a block, eight lanes of xorshift128+ run side by side, which vector units do at the
+ * speed of memory; a block is so short (256 steps of a lane) that the generator's linear weakness, which
+ * needs more than 256 bits of one lane's lowest bit to show, never comes into play. docs/format.md states
+ * it to the bit, since the decoder of `randk` has to draw the same indices. */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
 

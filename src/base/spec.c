@@ -2,6 +2,7 @@
 #include "base/spec.h"
 
 #include <ctype.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,12 +85,41 @@ static void list_names(const tithe_param *table, char *dst, size_t size)
 }
 
 tithe_status ti_spec_check(const char *owner, const tithe_param *param, double value, size_t position,
-                        tithe_error *error)
+                           tithe_error *error)
 {
-    if (isfinite(value) && value >= param->min && value <= param->max && !(param->whole && value != floor(value)))
+    if (isfinite(value) && value >= param->min && value <= param->max &&
+        !((param->whole || param->choices) && value != floor(value)))
         return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, position, "%s of %s is %.10g, but must be a %s from %.10g to %.10g.", param->name,
-                owner, value, param->whole ? "whole number" : "number", param->min, param->max);
+    return ti_fail(error, TITHE_E_SPEC, position, "%s of %s is %.10g, but must be a %s from %.10g to %.10g.",
+                   param->name, owner, value, param->whole ? "whole number" : "number", param->min,
+                   param->max);
+}
+
+/* Numbers have a point in every country: for a moment the thread is in none. A locale that cannot be had
+ * is the one that the program started with, which is the same. */
+static locale_t enter_no_country(locale_t *ours)
+{
+    *ours = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    return *ours ? uselocale(*ours) : (locale_t)0;
+}
+
+static void leave_no_country(locale_t ours, locale_t before)
+{
+    if (!ours) return;
+    uselocale(before);
+    freelocale(ours);
+}
+
+/* Decimal only: what strtod would also take (hexadecimal, inf, nan) is nothing that a spec means. */
+static bool read_number(const char *text, double *value)
+{
+    if (!*text || strspn(text, "0123456789+-.eE") != strlen(text)) return false;
+    locale_t ours;
+    const locale_t before = enter_no_country(&ours);
+    char *end;
+    *value = strtod(text, &end);
+    leave_no_country(ours, before);
+    return end != text && *end == 0;
 }
 
 static tithe_status read_value(const char *owner, spec_piece word, const tithe_param *param, double *value,
@@ -98,33 +128,35 @@ static tithe_status read_value(const char *owner, spec_piece word, const tithe_p
     char text[64];
     const size_t length = word.end - word.start;
     if (length >= sizeof text)
-        return ti_fail(error, TITHE_E_SPEC, word.start, "The value of %s is too long to be a number.", param->name);
+        return ti_fail(error, TITHE_E_SPEC, word.start, "The value of %s is too long to be a number.",
+                       param->name);
     memcpy(text, word.text + word.start, length);
     text[length] = 0;
 
     if (param->choices) {
         *value = find_choice(param->choices, word);
         if (isnan(*value))
-            return ti_fail(error, TITHE_E_SPEC, word.start, "%s of %s is \"%s\", but must be one of %s.", param->name,
-                        owner, text, param->choices);
+            return ti_fail(error, TITHE_E_SPEC, word.start, "%s of %s is \"%s\", but must be one of %s.",
+                           param->name, owner, text, param->choices);
         return TITHE_OK;
     }
-    char *end;
-    *value = strtod(text, &end);
-    if (end == text || *end)
-        return ti_fail(error, TITHE_E_SPEC, word.start, "%s of %s must be a number from %.10g to %.10g, not \"%s\".",
-                    param->name, owner, param->min, param->max, text);
+    if (!read_number(text, value))
+        return ti_fail(error, TITHE_E_SPEC, word.start,
+                       "%s of %s must be a number from %.10g to %.10g, not \"%s\".", param->name, owner,
+                       param->min, param->max, text);
     return ti_spec_check(owner, param, *value, word.start, error);
 }
 
 tithe_status ti_spec_read(const char *owner, spec_piece arguments, const tithe_param *table, double *values,
-                       tithe_error *error)
+                          tithe_error *error)
 {
     const size_t count = ti_spec_count(table);
     for (size_t i = 0; i < count; i++) values[i] = NAN;
 
-    while (arguments.start < arguments.end) {
+    bool more = arguments.start < arguments.end;
+    while (more) {
         spec_piece value = cut(&arguments, ',');
+        more = arguments.start > value.end && arguments.text[arguments.start - 1] == ',';
         const spec_piece pair = value;
         const spec_piece key = cut(&value, '=');
         value = trim(value);
@@ -134,16 +166,16 @@ tithe_status ti_spec_read(const char *owner, spec_piece arguments, const tithe_p
         if (i == count) {
             char names[120];
             list_names(table, names, sizeof names);
-            return ti_fail(error, TITHE_E_SPEC, key.start, "%s has no parameter \"%.*s\"; it takes %s.", owner,
-                        (int)(key.end - key.start > 40 ? 40 : key.end - key.start), key.text + key.start,
-                        count ? names : "none");
+            return ti_fail(error, TITHE_E_SPEC, key.start, "%s has no parameter \"%.*s\"; it takes %s.",
+                           owner, (int)(key.end - key.start > 40 ? 40 : key.end - key.start),
+                           key.text + key.start, count ? names : "none");
         }
         if (key.end == pair.end)
-            return ti_fail(error, TITHE_E_SPEC, pair.end, "%s of %s needs a value: write %s=value.", table[i].name,
-                        owner, table[i].name);
+            return ti_fail(error, TITHE_E_SPEC, pair.end, "%s of %s needs a value: write %s=value.",
+                           table[i].name, owner, table[i].name);
         if (!isnan(values[i]))
-            return ti_fail(error, TITHE_E_SPEC, key.start, "%s of %s is stated twice; once is enough.", table[i].name,
-                        owner);
+            return ti_fail(error, TITHE_E_SPEC, key.start, "%s of %s is stated twice; once is enough.",
+                           table[i].name, owner);
         const tithe_status status = read_value(owner, value, &table[i], &values[i], error);
         if (status) return status;
     }
@@ -156,14 +188,15 @@ void ti_spec_defaults(const tithe_param *table, double *values)
         if (isnan(values[i])) values[i] = table[i].fallback;
 }
 
-void ti_spec_write(char *dst, size_t size, const char *name, const tithe_param *table, const double *values)
+static size_t write_spec(char *dst, size_t size, const char *name, const tithe_param *table,
+                         const double *values)
 {
     size_t used = (size_t)snprintf(dst, size, "%s", name);
     char separator = ':';
     for (int i = 0; table && table[i].name && used < size; i++) {
         if (isnan(values[i]) || values[i] == table[i].fallback) continue;
         used += (size_t)snprintf(dst + used, size - used, "%c%s=", separator, table[i].name);
-        if (used >= size) return;
+        if (used >= size) break;
         if (table[i].choices) {
             const char *choice = table[i].choices;
             for (double place = values[i]; place > 0 && choice; place--) choice = next_choice(choice);
@@ -180,4 +213,13 @@ void ti_spec_write(char *dst, size_t size, const char *name, const tithe_param *
         }
         separator = ',';
     }
+    return used;
+}
+
+void ti_spec_write(char *dst, size_t size, const char *name, const tithe_param *table, const double *values)
+{
+    locale_t ours;
+    const locale_t before = enter_no_country(&ours);
+    write_spec(dst, size, name, table, values);
+    leave_no_country(ours, before);
 }

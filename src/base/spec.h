@@ -17,13 +17,13 @@ typedef struct spec_piece {
 void ti_spec_split(spec_piece piece, spec_piece *name, spec_piece *arguments);
 bool ti_spec_is(spec_piece name, const char *word);
 
-/* Fill values[] in the order of the table: what is stated, else NAN. Defaults are applied by ti_spec_defaults, since
- * a caller may want to know what was stated. */
+/* Fill values[] in the order of the table: what is stated, else NAN. Defaults are applied by
+ * ti_spec_defaults, since a caller may want to know what was stated. */
 tithe_status ti_spec_read(const char *owner, spec_piece arguments, const tithe_param *table, double *values,
-                       tithe_error *error);
+                          tithe_error *error);
 /* Is this value of this parameter one that the table allows? The same sentence for text and for numbers. */
 tithe_status ti_spec_check(const char *owner, const tithe_param *param, double value, size_t position,
-                        tithe_error *error);
+                           tithe_error *error);
 void ti_spec_defaults(const tithe_param *table, double *values);
 
 /* The place of a parameter in a table, or -1. */

@@ -11,8 +11,9 @@ static void compose_unbiased(const tithe_claims *s, const tithe_claims *q, tithe
     pair->traits |= TITHE_UNBIASED;
 }
 
-/* The selector keeps some coordinates as they are, so what it drops and what the quantizer spoils are orthogonal:
- * with a the energy kept, the error is (1-a) + a(1-q) = 1 - aq, and a >= delta of the selector. */
+/* The selector keeps some coordinates as they are, so what it drops and what the quantizer spoils are
+ * orthogonal: with a the energy kept, the error is (1-a) + a(1-q) = 1 - aq, and a >= delta of the
+ * selector. */
 static void compose_projection(const tithe_claims *s, const tithe_claims *q, tithe_claims *pair)
 {
     pair->omega = q->omega;
@@ -29,9 +30,9 @@ static void compose_rounding(const tithe_claims *s, const tithe_claims *q, tithe
     pair->delta = 1 - error * error;
 }
 
-/* Contractive `stochastic` with a contractive quantizer: only the entries that always go pass the quantizer. With
- * f the selector's factor and q the quantizer's, the error is 1 - f + (1-q) f (2-f) a for a share a <= 1 of the
- * energy in those entries; the worst f in [delta, 1] counts. */
+/* Contractive `stochastic` with a contractive quantizer: only the entries that always go pass the
+ * quantizer. With f the selector's factor and q the quantizer's, the error is 1 - f + (1-q) f (2-f) a for
+ * a share a <= 1 of the energy in those entries; the worst f in [delta, 1] counts. */
 static void compose_shared(const tithe_claims *s, const tithe_claims *q, tithe_claims *pair)
 {
     const double lost = 1 - q->delta;
@@ -43,15 +44,13 @@ static void compose_shared(const tithe_claims *s, const tithe_claims *q, tithe_c
 
 tithe_claims tithe_codec_claims(const tithe_codec *codec, size_t n)
 {
-    double params[TITHE_MAX_PARAMS];
     const tithe_call call = {0};
-    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, ti_codec_max_count(codec, n, 0), params);
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, ti_codec_max_count(codec, n));
     tithe_claims s = {0}, q = {0}, pair = {0};
     codec->selector->claims(codec->selector_params, n, codec->contractive, &s);
     codec->quantizer->claims(&quant, &q);
 
-    const bool scales = !codec->selector->projection ||
-                        (codec->selector->source == TITHE_INDICES_DRAWN && !codec->contractive);
+    const bool scales = !codec->selector->projection || (codec->selector->scales && !codec->contractive);
     if (s.traits & q.traits & TITHE_UNBIASED)
         compose_unbiased(&s, &q, &pair);
     else if (!scales)
@@ -61,10 +60,11 @@ tithe_claims tithe_codec_claims(const tithe_codec *codec, size_t n)
     else
         compose_shared(&s, &q, &pair);
 
-    const bool fixed = !codec->quantizer->fixed_size || codec->quantizer->fixed_size(params);
+    const bool fixed = !codec->quantizer->fixed_size || codec->quantizer->fixed_size(quant.params);
     const tithe_index_source source = codec->selector->source;
     if (fixed) pair.traits |= s.traits & TITHE_FIXED_SIZE;
-    if (source == TITHE_INDICES_ALL || source == TITHE_INDICES_GIVEN) pair.traits |= q.traits & TITHE_SUMMABLE;
+    if (source == TITHE_INDICES_ALL || source == TITHE_INDICES_GIVEN)
+        pair.traits |= q.traits & TITHE_SUMMABLE;
     if (pair.Delta == 0 && pair.delta > 0) pair.traits |= TITHE_CONTRACTIVE;
     if (pair.delta == 1) pair.traits |= TITHE_ABSOLUTE;
     pair.smallest = q.smallest;

@@ -1,5 +1,5 @@
-/* codec.c - the two tables, and how a spec becomes a codec: parse, settle what holds for the pair, refuse what
- * makes no sense. */
+/* codec.c - the two tables, and how a spec becomes a codec: parse, settle what holds for the pair, refuse
+ * what makes no sense. */
 #include "codec/codec.h"
 
 #include <stdio.h>
@@ -50,19 +50,24 @@ static tithe_status unknown_name(spec_piece name, bool selector, bool quantizer,
     char list[160] = "";
     size_t used = 0;
     for (int i = 0; selector && selectors[i] && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", selectors[i]->name);
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", selectors[i]->name);
     for (int i = 0; quantizer && quantizers[i] && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", quantizers[i]->name);
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", quantizers[i]->name);
     const size_t length = name.end - name.start;
     return ti_fail(error, TITHE_E_SPEC, name.start, "There is no %s \"%.*s\"; there are %s.",
-                   !quantizer ? "selector" : !selector ? "quantizer" : "selector or quantizer",
+                   !quantizer  ? "selector"
+                   : !selector ? "quantizer"
+                               : "selector or quantizer",
                    (int)(length < 30 ? length : 30), name.text + name.start, list);
 }
 
 tithe_status tithe_codec_create(const char *spec, const tithe_codec_options *options, tithe_codec **codec,
                                 tithe_error *error)
 {
-    if (!spec || !codec) return ti_fail(error, TITHE_E_ARGUMENT, 0, "A spec and a place for the codec are needed.");
+    if (!spec || !codec)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A spec and a place for the codec are needed.");
     const size_t length = strlen(spec);
     const char *bar = strchr(spec, '|');
     if (bar && strchr(bar + 1, '|'))
@@ -99,12 +104,13 @@ tithe_status tithe_codec_create(const char *spec, const tithe_codec_options *opt
 
 /* ---- from two variants -------------------------------------------------------------------------------- */
 
-static tithe_status take_params(const char *owner, const tithe_param *table, const double *given, double *params,
-                                tithe_error *error)
+static tithe_status take_params(const char *owner, const tithe_param *table, const double *given,
+                                double *params, tithe_error *error)
 {
     const size_t count = ti_spec_count(table);
     if (count > TITHE_MAX_PARAMS)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s has more than %d parameters.", owner, TITHE_MAX_PARAMS);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s has more than %d parameters.", owner,
+                       TITHE_MAX_PARAMS);
     for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) params[i] = given && i < count ? given[i] : NAN;
     for (size_t i = 0; i < count; i++) {
         if (isnan(params[i])) continue;
@@ -112,6 +118,32 @@ static tithe_status take_params(const char *owner, const tithe_param *table, con
         if (status) return status;
     }
     return TITHE_OK;
+}
+
+/* Somebody's own variant has an id that no other will ever have, and a table of parameters, if an empty
+ * one. */
+static tithe_status expect_variant(const char *name, bool own, unsigned id, const tithe_param *params,
+                                   tithe_error *error)
+{
+    if (!params)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s has no table of parameters: end one with {0}.", name);
+    if (own || (id >= TITHE_FIRST_PRIVATE_ID && id <= 15)) return TITHE_OK;
+    return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s has the id %u: one of your own is from %d to 15.", name,
+                   id, TITHE_FIRST_PRIVATE_ID);
+}
+
+static bool is_own_selector(const tithe_selector *selector)
+{
+    for (int i = 0; selectors[i]; i++)
+        if (selectors[i] == selector) return true;
+    return false;
+}
+
+static bool is_own_quantizer(const tithe_quantizer *quantizer)
+{
+    for (int i = 0; quantizers[i]; i++)
+        if (quantizers[i] == quantizer) return true;
+    return false;
 }
 
 /* The place of a parameter that holds for the pair: it has this name and these choices. */
@@ -122,8 +154,8 @@ static int find_shared(const tithe_param *table, const char *name, const char *c
 }
 
 /* Stated on either side, it holds for both; stated differently it is refused. Returns the value or `open`. */
-static tithe_status settle(tithe_codec *codec, const char *name, const char *choices, double open, double *value,
-                           tithe_error *error)
+static tithe_status settle(tithe_codec *codec, const char *name, const char *choices, double open,
+                           double *value, tithe_error *error)
 {
     const int s = find_shared(codec->selector->params, name, choices);
     const int q = find_shared(codec->quantizer->params, name, choices);
@@ -144,7 +176,8 @@ static tithe_status settle_type(tithe_codec *codec, tithe_type wanted, tithe_err
     const int at = find_shared(codec->quantizer->params, "type", "f32|f64");
     const bool stated = at >= 0 && !isnan(codec->quantizer_params[at]);
     if (stated && codec->quantizer_params[at] == TITHE_F32 && wanted == TITHE_F64)
-        return ti_fail(error, TITHE_E_SPEC, 0, "The vector holds doubles, but the spec says type=f32: leave that out.");
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "The vector holds doubles, but the spec says type=f32: leave that out.");
     codec->type = stated ? (tithe_type)(int)codec->quantizer_params[at] : wanted;
     if (at >= 0) codec->quantizer_params[at] = codec->type;
     if (codec->type == TITHE_F64 && !codec->quantizer->takes_f64)
@@ -175,15 +208,17 @@ static tithe_status refuse(const tithe_codec *codec, bool open_level, tithe_erro
                        "%s does not say how much to send: write %s, or use a tuner that decides.", s->name,
                        s->absolute ? "threshold:lambda=0.01" : "keep=0.01 or k=100");
     if (is_biased(codec) && !s->projection)
-        return ti_fail(error, TITHE_E_SPEC, 0,
-                       "%s|%s makes no sense: %s sends its small entries with one magnitude already, and %s would "
-                       "spoil the exact ones; use %s|raw or topk|%s.",
-                       s->name, q->name, s->name, q->name, s->name, q->name);
-    if (is_biased(codec) && s->source == TITHE_INDICES_DRAWN && !codec->contractive)
-        return ti_fail(error, TITHE_E_SPEC, 0,
-                       "%s is biased, so the unbiased scale of %s is lost on it: write %s:scale=contractive, or take "
-                       "natural or dither.",
-                       q->name, s->name, s->name);
+        return ti_fail(
+            error, TITHE_E_SPEC, 0,
+            "%s|%s makes no sense: %s sends its small entries with one magnitude already, and %s would "
+            "spoil the exact ones; use %s|raw or topk|%s.",
+            s->name, q->name, s->name, q->name, s->name, q->name);
+    if (is_biased(codec) && s->scales && !codec->contractive)
+        return ti_fail(
+            error, TITHE_E_SPEC, 0,
+            "%s is biased, so the unbiased scale of %s is lost on it: write %s:scale=contractive, or take "
+            "natural or dither.",
+            q->name, s->name, s->name);
     return TITHE_OK;
 }
 
@@ -193,7 +228,8 @@ tithe_status tithe_codec_make(const tithe_selector *selector, const double *sele
 {
     static const tithe_codec_options plain = {TITHE_F32, false, false};
     if (!selector || !quantizer || !codec)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A selector, a quantizer and a place for the codec are needed.");
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "A selector, a quantizer and a place for the codec are needed.");
     if (!options) options = &plain;
 
     tithe_codec *made = calloc(1, sizeof *made);
@@ -202,15 +238,23 @@ tithe_status tithe_codec_make(const tithe_selector *selector, const double *sele
     made->quantizer = quantizer;
     double contractive = 0;
     tithe_status status =
-        take_params(selector->name, selector->params, selector_params, made->selector_params, error);
+        expect_variant(selector->name, is_own_selector(selector), selector->id, selector->params, error);
     if (!status)
-        status = take_params(quantizer->name, quantizer->params, quantizer_params, made->quantizer_params, error);
-    if (!status) status = settle(made, "scale", "unbiased|contractive", options->contractive, &contractive, error);
+        status = expect_variant(quantizer->name, is_own_quantizer(quantizer), quantizer->id,
+                                quantizer->params, error);
+    if (!status)
+        status = take_params(selector->name, selector->params, selector_params, made->selector_params, error);
+    if (!status)
+        status =
+            take_params(quantizer->name, quantizer->params, quantizer_params, made->quantizer_params, error);
+    if (!status)
+        status = settle(made, "scale", "unbiased|contractive", options->contractive, &contractive, error);
     made->contractive = contractive == 1;
     if (!status) status = settle_type(made, options->type, error);
     if (!status) {
         ti_spec_defaults(selector->params, made->selector_params);
         ti_spec_defaults(quantizer->params, made->quantizer_params);
+        made->open_level = options->open_level;
         made->has_level = !selector->has_level || selector->has_level(made->selector_params);
         status = refuse(made, options->open_level, error);
     }
@@ -256,6 +300,7 @@ tithe_status ti_codec_expect_type(const tithe_codec *codec, tithe_type type, tit
 {
     if (codec->type == type) return TITHE_OK;
     return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                   codec->type == TITHE_F64 ? "This codec takes doubles: call the _f64 function (--type f64)."
-                                            : "This codec takes floats: make it with type = TITHE_F64 for doubles.");
+                   codec->type == TITHE_F64
+                       ? "This codec takes doubles: call the _f64 function (--type f64)."
+                       : "This codec takes floats: make it with type = TITHE_F64 for doubles.");
 }

@@ -1,6 +1,7 @@
 /* decode.c - a frame to a sum. Everything is checked before the first number is added, so a frame that is refused
  * has touched nothing. */
 #include "codec/codec.h"
+#include "codec/select.h"
 
 /* A frame that has been checked, ready to be added. */
 typedef struct checked_frame {
@@ -14,50 +15,46 @@ typedef struct checked_frame {
     tithe_frame_info info;
 } checked_frame;
 
-static tithe_status expect_codec(const tithe_codec *codec, const tithe_frame_header *h, size_t n, tithe_error *error)
+static tithe_status expect_codec(const tithe_codec *codec, const tithe_frame_header *h, size_t n,
+                                 tithe_error *error)
 {
-    if (h->selector_id != codec->selector->id || h->quantizer_id != codec->quantizer->id || h->type != codec->type ||
-        h->contractive != codec->contractive)
+    if (h->selector_id != codec->selector->id || h->quantizer_id != codec->quantizer->id ||
+        h->type != codec->type || h->contractive != codec->contractive)
         return ti_fail(error, TITHE_E_MISMATCH, 1,
                        "The frame was written by another codec (selector %u, quantizer %u, %s, %s) than %s.",
                        h->selector_id, h->quantizer_id, h->type == TITHE_F64 ? "f64" : "f32",
                        h->contractive ? "contractive" : "unbiased", codec->spec);
     if (h->n != n)
-        return ti_fail(error, TITHE_E_MISMATCH, 3, "The frame is of %zu numbers, but %zu were expected.", h->n, n);
+        return ti_fail(error, TITHE_E_MISMATCH, 3, "The frame is of %zu numbers, but %zu were expected.",
+                       h->n, n);
     return TITHE_OK;
 }
 
-static tithe_status find_indices(const tithe_codec *codec, const tithe_call *call, const uint8_t *src, size_t length,
-                                 index_plan *plan, checked_frame *f, tithe_error *error)
+static tithe_status find_indices(const tithe_codec *codec, const tithe_call *call, const uint8_t *src,
+                                 size_t length, index_plan *plan, checked_frame *f, tithe_error *error)
 {
     const size_t n = f->header.n, entries = f->header.entries;
     switch (codec->selector->source) {
     case TITHE_INDICES_ALL: return TITHE_OK;
     case TITHE_INDICES_DRAWN:
-        codec->selector->draw(ti_rng_key(call->seed, f->header.step, call->rank, call->tensor, RNG_SELECT), n, entries,
-                              f->w.indices, f->w.selector);
+        codec->selector->draw(ti_rng_key(call->seed, f->header.step, call->rank, call->tensor, RNG_SELECT), n,
+                              entries, f->w.indices, f->w.selector);
         return TITHE_OK;
     case TITHE_INDICES_SENT:
         if (!ti_indices_read(plan, src, length, entries, n, f->w.indices))
-            return ti_fail(error, TITHE_E_CORRUPT, f->header.header_bytes, "The indices of the frame make no sense.");
+            return ti_fail(error, TITHE_E_CORRUPT, f->header.header_bytes,
+                           "The indices of the frame make no sense.");
         return TITHE_OK;
     case TITHE_INDICES_GIVEN: break;
     }
-    if (call->given_count != entries || (entries && !call->given))
-        return ti_fail(error, TITHE_E_MISMATCH, 0, "The frame has %zu entries, but %zu indices were given.", entries,
-                       call->given_count);
-    for (size_t i = 0; i < entries; i++) {
-        if (call->given[i] >= n || (i && call->given[i] <= call->given[i - 1]))
-            return ti_fail(error, TITHE_E_ARGUMENT, i,
-                           "Given index %u at place %zu is not above the one before it and below n = %zu.",
-                           (unsigned)call->given[i], i, n);
-        f->w.indices[i] = call->given[i];
-    }
-    return TITHE_OK;
+    if (call->given_count != entries)
+        return ti_fail(error, TITHE_E_MISMATCH, 0, "The frame has %zu entries, but %zu indices were given.",
+                       entries, call->given_count);
+    return ti_select_take_given(call, n, f->w.indices, error);
 }
 
-static tithe_status check(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame, size_t length,
-                          size_t n, checked_frame *f, tithe_error *error)
+static tithe_status check(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,
+                          size_t length, size_t n, checked_frame *f, tithe_error *error)
 {
     if (!codec || !call || !frame)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Codec, call and frame are all needed.");
@@ -65,10 +62,11 @@ static tithe_status check(const tithe_codec *codec, const tithe_call *call, cons
     tithe_status status = ti_header_read(frame, length, codec, call, n, &f->header, &plan, error);
     if (!status) status = expect_codec(codec, &f->header, n, error);
     if (status) return status;
-    const size_t entries = f->header.entries, most = ti_codec_max_count(codec, n, call->level);
-    if (entries > most && call->scratch_size < ti_workspace_size(codec, TO_DECODE, n, entries, 0))
-        return ti_fail(error, TITHE_E_MISMATCH, 3, "The frame has %zu entries, but %s sends %zu at most.", entries,
-                       codec->spec, most);
+    const tithe_codec at = ti_codec_at(codec, call->level);
+    const size_t entries = f->header.entries, most = codec->open_level ? n : ti_codec_max_count(&at, n);
+    if (entries > most)
+        return ti_fail(error, TITHE_E_MISMATCH, 3, "The frame has %zu entries, but %s sends %zu at most.",
+                       entries, codec->spec, most);
     status = ti_workspace_carve(codec, TO_DECODE, n, entries, call, &f->w, error);
     if (status) return status;
 
@@ -78,11 +76,11 @@ static tithe_status check(const tithe_codec *codec, const tithe_call *call, cons
     p += bytes_of_bits(plan.bits);
     f->group = (shared_group){.exact_count = f->header.entries};
     f->shared = p;
-    uint64_t shared_bits = 0, value_bits = 0;
+    uint64_t value_bits = 0;
     if (codec->selector->shares &&
-        !ti_shared_read(codec, p, (size_t)(end - p), f->header.entries, &f->w, &f->group, &f->shared_bytes,
-                        &shared_bits))
-        return ti_fail(error, TITHE_E_CORRUPT, (size_t)(p - frame), "The shared magnitude of the frame makes no sense.");
+        !ti_shared_read(codec, p, (size_t)(end - p), f->header.entries, &f->w, &f->group, &f->shared_bytes))
+        return ti_fail(error, TITHE_E_CORRUPT, (size_t)(p - frame),
+                       "The shared magnitude of the frame makes no sense.");
     p += f->shared_bytes;
 
     memcpy(f->params, f->header.quantizer_params, sizeof f->params);
@@ -100,13 +98,13 @@ static tithe_status check(const tithe_codec *codec, const tithe_call *call, cons
         .entries = f->header.entries,
         .header_bytes = f->header.header_bytes,
         .index_bits = plan.bits,
-        .value_bits = shared_bits + value_bits,
+        .value_bits = (uint64_t)f->shared_bytes * 8 + value_bits,
     };
     return TITHE_OK;
 }
 
-static tithe_status decode_add(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame, size_t length,
-                               double scale, void *y, size_t n, tithe_error *error)
+static tithe_status decode_add(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,
+                               size_t length, double scale, void *y, size_t n, tithe_error *error)
 {
     checked_frame f = {.shared_bytes = 0};
     if (!y && n) return ti_fail(error, TITHE_E_ARGUMENT, 0, "A vector to add to is needed.");
@@ -122,8 +120,8 @@ static tithe_status decode_add(const tithe_codec *codec, const tithe_call *call,
     return TITHE_OK;
 }
 
-tithe_status tithe_frame_check(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame, size_t length,
-                               size_t n, tithe_frame_info *info, tithe_error *error)
+tithe_status tithe_frame_check(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,
+                               size_t length, size_t n, tithe_frame_info *info, tithe_error *error)
 {
     checked_frame f = {.shared_bytes = 0};
     const tithe_status status = check(codec, call, frame, length, n, &f, error);
@@ -131,8 +129,8 @@ tithe_status tithe_frame_check(const tithe_codec *codec, const tithe_call *call,
     return status;
 }
 
-tithe_status tithe_decode_add(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame, size_t length,
-                              float scale, float *y, size_t n, tithe_error *error)
+tithe_status tithe_decode_add(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,
+                              size_t length, float scale, float *y, size_t n, tithe_error *error)
 {
     const tithe_status status = codec ? ti_codec_expect_type(codec, TITHE_F32, error) : TITHE_OK;
     return status ? status : decode_add(codec, call, frame, length, (double)scale, y, n, error);

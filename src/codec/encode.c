@@ -1,8 +1,9 @@
-/* encode.c - a vector to a frame: look, select, write the header, the indices and the values, close with the
- * checksum.
+/* encode.c - a vector to a frame: look, select, write the header, the indices and the values, close with
+ * the checksum.
  *
- * Where a selector or quantizer makes a pass over the whole vector anyway, it also looks for what is not finite and
- * adds the gradient of error compensation on the way (`fuses`); otherwise both are passes of their own, before. */
+ * Where a selector or quantizer makes a pass over the whole vector anyway, it also looks for what is not
+ * finite and adds the gradient of error compensation on the way (`fuses`); otherwise both are passes of
+ * their own, before. */
 #include "codec/codec.h"
 
 #include <math.h>
@@ -16,15 +17,10 @@ static tithe_status refuse_nonfinite(double value, size_t at, tithe_error *error
                    isnan(value) ? "not a number" : "infinite");
 }
 
-static double number_at(const tithe_codec *codec, const void *x, size_t i)
-{
-    return codec->type == TITHE_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
-}
-
 static tithe_status expect_finite(const tithe_codec *codec, const void *x, size_t n, tithe_error *error)
 {
     const size_t at = ti_find_nonfinite(codec->type, x, n);
-    return at == n ? TITHE_OK : refuse_nonfinite(number_at(codec, x, at), at, error);
+    return at == n ? TITHE_OK : refuse_nonfinite(number_at(codec->type, x, at), at, error);
 }
 
 /* A pass came upon something that is not finite: in the gradient, in the vector, or only in their sum. */
@@ -33,26 +29,31 @@ static tithe_status explain_nonfinite(const tithe_codec *codec, const encode_inp
     tithe_status status = in->gradient ? expect_finite(codec, in->gradient, in->n, error) : TITHE_OK;
     if (!status) status = expect_finite(codec, in->x, in->n, error);
     if (!status)
-        status = ti_fail(error, TITHE_E_RANGE, 0,
-                         "A magnitude is more than %s can write: scale the vector down, or use natural or raw.",
-                         codec->spec);
+        status =
+            ti_fail(error, TITHE_E_RANGE, 0,
+                    "A magnitude is more than %s can write: scale the vector down, or use natural or raw.",
+                    codec->spec);
     return status;
 }
 
-/* Take the gradient out of the first n numbers again, but where the sum is not finite: there it was never stored. */
+/* Take the gradient out of the first n numbers again. Where gamma times it is not finite it was never
+ * added, and where only the sum overflowed, the largest number was stored: see kernel_source. */
 static void take_back(const tithe_codec *codec, const encode_input *in, size_t n)
 {
     if (!in->gradient) return;
     for (size_t i = 0; i < n; i++) {
-        const double added = in->gamma * number_at(codec, in->gradient, i);
-        if (codec->type == TITHE_F64 && isfinite(number_at(codec, in->keep, i) + added))
-            ((double *)in->keep)[i] -= added;
-        else if (codec->type == TITHE_F32 && isfinite((float)(number_at(codec, in->keep, i) + added)))
-            ((float *)in->keep)[i] -= (float)added;
+        if (codec->type == TITHE_F64) {
+            const double added = in->gamma * ((const double *)in->gradient)[i];
+            if (isfinite(added)) ((double *)in->keep)[i] -= added;
+        } else {
+            const float added = (float)in->gamma * ((const float *)in->gradient)[i];
+            if (isfinite(added)) ((float *)in->keep)[i] -= added;
+        }
     }
 }
 
-/* The pass that nobody fused: look, and add the gradient a block at a time, which is stored only if it is finite. */
+/* The pass that nobody fused: look, and add the gradient a block at a time, which is stored only if it is
+ * finite. */
 static tithe_status look_and_add(const tithe_codec *codec, const encode_input *in, tithe_error *error)
 {
     if (!in->gradient) return expect_finite(codec, in->x, in->n, error);
@@ -107,30 +108,34 @@ static tithe_status expect_level(const tithe_codec *codec, const tithe_call *cal
         if (p->wire == TITHE_WIRE_LEVEL &&
             !(call->level >= p->min && call->level <= p->max && call->level == floor(call->level)))
             return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                           "The level of the call is %g, but %s of %s is a whole number from %g to %g.", call->level,
-                           p->name, codec->quantizer->name, p->min, p->max);
+                           "The level of the call is %g, but %s of %s is a whole number from %g to %g.",
+                           call->level, p->name, codec->quantizer->name, p->min, p->max);
     return TITHE_OK;
 }
 
-static tithe_status select(const tithe_codec *codec, const tithe_call *call, const encode_input *in, workspace *w,
-                           tithe_selection *s, tithe_error *error)
+static bool selector_fuses(const tithe_codec *codec)
+{
+    return codec->type == TITHE_F32 && codec->selector->fuses;
+}
+
+static tithe_status select(const tithe_codec *codec, const tithe_call *call, const encode_input *in,
+                           workspace *w, tithe_selection *s, tithe_error *error)
 {
     *s = (tithe_selection){.indices = w->indices, .values = w->values, .count = in->n, .factor = 1};
     if (codec->selector->source == TITHE_INDICES_ALL) return TITHE_OK;
-    if (!codec->has_level && !(call->level > 0))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s leaves its level open, so every call has to bring one.",
-                       codec->spec);
+    if (!codec->has_level)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "%s leaves its level open, so every call has to bring one.", codec->spec);
     const tithe_select_call c = {
         .params = codec->selector_params,
         .x = in->x,
         .n = in->n,
         .type = codec->type,
         .contractive = codec->contractive,
-        .level = call->level,
         .call = call,
         .key = ti_rng_key(call->seed, call->step, call->rank, call->tensor, RNG_SELECT),
         .scratch = w->selector,
-        .gradient = codec->selector->fuses && codec->type == TITHE_F32 ? in->gradient : NULL,
+        .gradient = selector_fuses(codec) ? in->gradient : NULL,
         .gamma = (float)in->gamma,
     };
     const tithe_status status = codec->selector->select(&c, s, error);
@@ -145,33 +150,29 @@ typedef struct message {
     tithe_selection selection;
     shared_group group;
     tithe_quant_call quant;
-    double params[TITHE_MAX_PARAMS];
     const void *values;
     index_plan plan;
     uint8_t header[MOST_HEADER_BYTES];
     size_t header_bytes;
 } message;
 
-static bool selector_fuses(const tithe_codec *codec)
-{
-    return codec->type == TITHE_F32 && codec->selector->fuses;
-}
-
 static bool quantizer_fuses(const tithe_codec *codec)
 {
-    return codec->type == TITHE_F32 && codec->selector->source == TITHE_INDICES_ALL && codec->quantizer->fuses &&
-           codec->quantizer->fuses(codec->quantizer_params);
+    return codec->type == TITHE_F32 && codec->selector->source == TITHE_INDICES_ALL &&
+           codec->quantizer->fuses && codec->quantizer->fuses(codec->quantizer_params);
 }
 
-/* Numbers beyond what the quantizer can write are refused before anything is written or any feedback is changed. A
- * quantizer that fuses sees to that itself, and so it is where nothing can be too large. */
+/* Numbers beyond what the quantizer can write are refused before anything is written or any feedback is
+ * changed. A quantizer that fuses sees to that itself, and so it is where nothing can be too large. */
 static tithe_status expect_range(const tithe_codec *codec, const message *m, tithe_error *error)
 {
     const double limit = largest_number(codec->type);
     if (m->quant.whole_norm > limit)
-        return ti_fail(error, TITHE_E_RANGE, 0, "The norm of the vector is too large for a number: scale it down.");
+        return ti_fail(error, TITHE_E_RANGE, 0,
+                       "The norm of the vector is too large for a number: scale it down.");
     if (!(m->group.magnitude <= limit))
-        return ti_fail(error, TITHE_E_RANGE, 0, "The shared magnitude does not fit a number: send more entries.");
+        return ti_fail(error, TITHE_E_RANGE, 0,
+                       "The shared magnitude does not fit a number: send more entries.");
     if (quantizer_fuses(codec)) return TITHE_OK;
     tithe_claims claims = {0};
     codec->quantizer->claims(&m->quant, &claims);
@@ -179,13 +180,14 @@ static tithe_status expect_range(const tithe_codec *codec, const message *m, tit
     if (largest >= limit && m->selection.factor == 1) return TITHE_OK; /* it is finite, and that is enough */
     const double most = ti_norm_max(codec->type, m->values, m->quant.count);
     if (most <= largest) return TITHE_OK;
-    return ti_fail(error, TITHE_E_RANGE, 0,
-                   "A magnitude of %g is more than %s can write (%g): scale the vector down, or use natural or raw.",
-                   most, codec->spec, largest);
+    return ti_fail(
+        error, TITHE_E_RANGE, 0,
+        "A magnitude of %g is more than %s can write (%g): scale the vector down, or use natural or raw.",
+        most, codec->spec, largest);
 }
 
-static tithe_status compose(const tithe_codec *codec, const tithe_call *call, const encode_input *in, size_t capacity,
-                            message *m, tithe_error *error)
+static tithe_status compose(const tithe_codec *codec, const tithe_call *call, const encode_input *in,
+                            size_t capacity, message *m, tithe_error *error)
 {
     const tithe_selector *selector = codec->selector;
     const tithe_quantizer *quantizer = codec->quantizer;
@@ -196,8 +198,8 @@ static tithe_status compose(const tithe_codec *codec, const tithe_call *call, co
     m->group = (shared_group){.exact_count = count};
     if (selector->shares) m->group = ti_shared_split(codec, in->x, &m->selection, &m->w);
 
-    m->quant = ti_codec_quant_call(codec, call, m->group.exact_count, m->params);
-    if (quantizer->needs_norm && quantizer->needs_norm(m->params))
+    m->quant = ti_codec_quant_call(codec, call, m->group.exact_count);
+    if (quantizer->needs_norm && quantizer->needs_norm(m->quant.params))
         m->quant.whole_norm = ti_norm2(codec->type, in->x, in->n);
     const tithe_status status = expect_range(codec, m, error);
     if (status) return status;
@@ -207,10 +209,11 @@ static tithe_status compose(const tithe_codec *codec, const tithe_call *call, co
     m->header_bytes = ti_header_write(codec, call, in->n, count, &m->plan, m->header);
     uint64_t most_bits = quantizer->max_bits(&m->quant);
     if (selector->shares) most_bits += ti_shared_max_bits(codec->type, count);
-    const size_t needed = m->header_bytes + bytes_of_bits(m->plan.bits) + bytes_of_bits(most_bits) + CHECKSUM_BYTES;
+    const size_t needed =
+        m->header_bytes + bytes_of_bits(m->plan.bits) + bytes_of_bits(most_bits) + CHECKSUM_BYTES;
     if (capacity < needed)
-        return ti_fail(error, TITHE_E_SPACE, capacity, "The frame needs up to %zu bytes, but there is room for %zu.",
-                       needed, capacity);
+        return ti_fail(error, TITHE_E_SPACE, capacity,
+                       "The frame needs up to %zu bytes, but there is room for %zu.", needed, capacity);
     return TITHE_OK;
 }
 
@@ -221,13 +224,17 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
     const size_t count = m->selection.count;
     memcpy(frame, m->header, m->header_bytes);
     uint8_t *p = frame + m->header_bytes;
-    if (selector->source == TITHE_INDICES_SENT) ti_indices_write(&m->plan, m->selection.indices, count, in->n, p);
+    if (selector->source == TITHE_INDICES_SENT)
+        ti_indices_write(&m->plan, m->selection.indices, count, in->n, p);
     p += bytes_of_bits(m->plan.bits);
 
     tithe_sink sent = {.y = in->keep, .scale = -1, .type = codec->type};
-    if (selector->source != TITHE_INDICES_ALL) sent.at = selector->shares ? m->w.regroup : m->selection.indices;
-    uint64_t value_bits = 0, shared_bits = 0;
-    if (selector->shares) p += ti_shared_write(codec, in->x, &m->group, &m->w, count, p, &shared_bits, &sent);
+    if (selector->source != TITHE_INDICES_ALL)
+        sent.at = selector->shares ? m->w.regroup : m->selection.indices;
+    uint64_t value_bits = 0;
+    const size_t shared =
+        selector->shares ? ti_shared_write(codec, in->x, &m->group, &m->w, count, p, &sent) : 0;
+    p += shared;
     const tithe_status status = codec->quantizer->encode(&m->quant, m->values, p, &value_bits, &sent, error);
     if (status == TITHE_E_NONFINITE) {
         /* Zeros were written for what is not finite; the rest of what was sent comes back from the frame. */
@@ -244,23 +251,28 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
         .entries = count,
         .header_bytes = m->header_bytes,
         .index_bits = m->plan.bits,
-        .value_bits = shared_bits + value_bits,
+        .value_bits = (uint64_t)shared * 8 + value_bits,
     };
     return TITHE_OK;
 }
 
-tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const encode_input *in, uint8_t *frame,
-                       size_t capacity, tithe_frame_info *info, tithe_error *error)
+tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const encode_input *in,
+                       uint8_t *frame, size_t capacity, tithe_frame_info *info, tithe_error *error)
 {
     if (!codec || !call || (!in->x && in->n) || !frame || !info)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Codec, call, vector, frame and info are all needed.");
     if (in->n > TITHE_MAX_N)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A vector has at most 4294967295 numbers: split it.");
+    static const double nowhere = 0; /* for an empty vector without an address: even NULL + 0 is undefined */
+    encode_input input = *in;
+    if (!input.x) input.x = &nowhere;
+    in = &input;
     message m;
     tithe_status status = expect_level(codec, call, error);
+    const tithe_codec at = ti_codec_at(codec, call->level);
+    codec = &at;
     if (!status)
-        status = ti_workspace_carve(codec, TO_ENCODE, in->n, ti_codec_room(codec, in->n, call->level), call, &m.w,
-                                    error);
+        status = ti_workspace_carve(codec, TO_ENCODE, in->n, ti_codec_room(codec, in->n), call, &m.w, error);
     if (status) return status;
 
     const bool quantizer_adds = quantizer_fuses(codec), selector_adds = selector_fuses(codec);
@@ -282,8 +294,8 @@ tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const e
     return status;
 }
 
-tithe_status tithe_encode(const tithe_codec *codec, const tithe_call *call, const float *x, size_t n, uint8_t *frame,
-                          size_t capacity, tithe_frame_info *info, tithe_error *error)
+tithe_status tithe_encode(const tithe_codec *codec, const tithe_call *call, const float *x, size_t n,
+                          uint8_t *frame, size_t capacity, tithe_frame_info *info, tithe_error *error)
 {
     const tithe_status status = codec ? ti_codec_expect_type(codec, TITHE_F32, error) : TITHE_OK;
     const encode_input in = {.x = x, .n = n};

@@ -19,16 +19,17 @@ static bool is_flag(const tithe_param *param)
 /* Does this parameter travel as a number in this form? */
 static bool is_number(const tithe_param *param, tithe_form form)
 {
-    return param->wire == TITHE_WIRE_LEVEL || (param->wire == TITHE_WIRE_NUMBER && form == TITHE_SELF_CONTAINED);
+    return param->wire == TITHE_WIRE_LEVEL ||
+           (param->wire == TITHE_WIRE_NUMBER && form == TITHE_SELF_CONTAINED);
 }
 
-static uint8_t flags_of(const tithe_codec *codec, const double *params)
+static uint8_t flags_of(const tithe_codec *codec)
 {
     unsigned flags = (codec->type == TITHE_F64 ? FLAG_F64 : 0) | (codec->contractive ? FLAG_CONTRACTIVE : 0);
     unsigned shift = FIRST_PARAM_BIT;
     for (const tithe_param *p = codec->quantizer->params; p->name; p++) {
         if (!is_flag(p)) continue;
-        flags |= (unsigned)params[p - codec->quantizer->params] << shift;
+        flags |= (unsigned)codec->quantizer_params[p - codec->quantizer->params] << shift;
         shift += p->wire;
     }
     return (uint8_t)flags;
@@ -42,8 +43,7 @@ static bool sends_indices(const tithe_selector *selector)
 size_t ti_header_write(const tithe_codec *codec, const tithe_call *call, size_t n, size_t count,
                        const index_plan *plan, uint8_t *dst)
 {
-    double params[TITHE_MAX_PARAMS];
-    ti_codec_quant_call(codec, call, count, params);
+    const double *params = codec->quantizer_params;
     uint8_t *p = dst;
     if (call->form == TITHE_EXCHANGE) {
         *p++ = MARK | EXCHANGE_BIT | TITHE_WIRE_VERSION;
@@ -52,7 +52,7 @@ size_t ti_header_write(const tithe_codec *codec, const tithe_call *call, size_t 
     } else {
         *p++ = MARK | TITHE_WIRE_VERSION;
         *p++ = (uint8_t)(codec->selector->id << 4 | codec->quantizer->id);
-        *p++ = flags_of(codec, params);
+        *p++ = flags_of(codec);
         p = put_varint(p, (uint32_t)n);
         p = put_varint(p, call->step);
     }
@@ -152,8 +152,9 @@ static tithe_status corrupt(tithe_error *error, size_t position, const char *why
     return ti_fail(error, TITHE_E_CORRUPT, position, "%s", why);
 }
 
-tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_codec *codec, const tithe_call *call,
-                            size_t n, tithe_frame_header *h, index_plan *plan, tithe_error *error)
+tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_codec *codec,
+                            const tithe_call *call, size_t n, tithe_frame_header *h, index_plan *plan,
+                            tithe_error *error)
 {
     *h = (tithe_frame_header){0};
     for (int i = 0; i < TITHE_MAX_PARAMS; i++) h->quantizer_params[i] = NAN;
@@ -162,8 +163,9 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
     h->version = frame[0] & VERSION_MASK;
     h->form = frame[0] & EXCHANGE_BIT ? TITHE_EXCHANGE : TITHE_SELF_CONTAINED;
     if (h->version != TITHE_WIRE_VERSION)
-        return ti_fail(error, TITHE_E_CORRUPT, 0, "The frame has wire version %u, but this library reads version %d.",
-                       h->version, TITHE_WIRE_VERSION);
+        return ti_fail(error, TITHE_E_CORRUPT, 0,
+                       "The frame has wire version %u, but this library reads version %d.", h->version,
+                       TITHE_WIRE_VERSION);
     const size_t body = length - CHECKSUM_BYTES;
     if (tithe_crc32c(frame, body) != get_u32(frame + body))
         return corrupt(error, body, "The checksum does not match: the frame is damaged or cut short.");
@@ -172,7 +174,8 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
     const tithe_selector *selector = codec ? codec->selector : NULL;
     const tithe_quantizer *quantizer = codec ? codec->quantizer : NULL;
     if (h->form == TITHE_EXCHANGE) {
-        if (!codec) return corrupt(error, 0, "This frame is of the exchange form, which only its own run can read.");
+        if (!codec)
+            return corrupt(error, 0, "This frame is of the exchange form, which only its own run can read.");
         const unsigned low = read_byte(&r), high = read_byte(&r);
         h->step = call->step;
         h->n = n;
@@ -180,8 +183,9 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
         h->contractive = codec->contractive;
         memcpy(h->quantizer_params, codec->quantizer_params, sizeof h->quantizer_params);
         if (r.sound && (low | high << 8) != (call->step & 0xffff))
-            return ti_fail(error, TITHE_E_MISMATCH, 1, "The frame is of step %u (mod 65536), but this is step %u.",
-                           low | high << 8, (unsigned)call->step);
+            return ti_fail(error, TITHE_E_MISMATCH, 1,
+                           "The frame is of step %u (mod 65536), but this is step %u.", low | high << 8,
+                           (unsigned)call->step);
     } else {
         const unsigned ids = read_byte(&r), flags = read_byte(&r);
         h->n = read_number(&r);
@@ -192,7 +196,8 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
         if (!quantizer || quantizer->id != h->quantizer_id) quantizer = quantizer_with(h->quantizer_id);
         if (!r.sound || !selector || !quantizer)
             return corrupt(error, 1, "The header names a codec that this library does not know.");
-        if (!read_flags(flags, quantizer, h)) return corrupt(error, 2, "The flags in the header make no sense.");
+        if (!read_flags(flags, quantizer, h))
+            return corrupt(error, 2, "The flags in the header make no sense.");
     }
     h->selector_id = selector->id;
     h->quantizer_id = quantizer->id;
@@ -203,7 +208,8 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
     return TITHE_OK;
 }
 
-tithe_status tithe_frame_read(const uint8_t *frame, size_t length, tithe_frame_header *header, tithe_error *error)
+tithe_status tithe_frame_read(const uint8_t *frame, size_t length, tithe_frame_header *header,
+                              tithe_error *error)
 {
     index_plan plan;
     tithe_frame_header read;
@@ -211,9 +217,11 @@ tithe_status tithe_frame_read(const uint8_t *frame, size_t length, tithe_frame_h
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A frame and a place for its header are needed.");
     const tithe_status status = ti_header_read(frame, length, NULL, NULL, 0, &read, &plan, error);
     if (status) return status;
-    /* Every entry takes at least a bit of the values. Said here, nobody allocates for what cannot be there. */
+    /* Every entry takes at least a bit of the values. Said here, nobody allocates for what cannot be
+     * there. */
     if (read.entries / 8 > read.payload_bytes)
-        return corrupt(error, read.header_bytes, "The frame is too short for the entries that its header announces.");
+        return corrupt(error, read.header_bytes,
+                       "The frame is too short for the entries that its header announces.");
     *header = read;
     return TITHE_OK;
 }
@@ -223,12 +231,14 @@ tithe_status tithe_frame_codec(const tithe_frame_header *header, tithe_codec **c
     const tithe_selector *selector = selector_with(header->selector_id);
     const tithe_quantizer *quantizer = quantizer_with(header->quantizer_id);
     if (!selector || !quantizer)
-        return ti_fail(error, TITHE_E_CORRUPT, 1, "The header names a codec that this library does not know.");
+        return ti_fail(error, TITHE_E_CORRUPT, 1,
+                       "The header names a codec that this library does not know.");
     const tithe_codec_options options = {header->type, header->contractive, true};
     tithe_error inner;
     tithe_codec *made = NULL;
     if (tithe_codec_make(selector, NULL, quantizer, header->quantizer_params, &options, &made, &inner))
-        return ti_fail(error, inner.code == TITHE_E_MEMORY ? inner.code : TITHE_E_CORRUPT, 1, "%.200s", inner.text);
+        return ti_fail(error, inner.code == TITHE_E_MEMORY ? inner.code : TITHE_E_CORRUPT, 1, "%.200s",
+                       inner.text);
     if (made->contractive != header->contractive) { /* the pair has no scale to choose */
         tithe_codec_free(made);
         return corrupt(error, 2, "The flags in the header make no sense.");
@@ -242,5 +252,5 @@ size_t tithe_frame_scratch(const tithe_frame_header *header)
     const tithe_selector *selector = selector_with(header->selector_id);
     if (!selector) return 0;
     const tithe_codec like = {.selector = selector, .type = header->type};
-    return ti_workspace_size(&like, TO_DECODE, header->n, header->entries, 0);
+    return ti_workspace_size(&like, TO_DECODE, header->n, header->entries);
 }

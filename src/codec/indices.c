@@ -1,9 +1,9 @@
 /* indices.c - see indices.h.
  *
- * Gaps between positions of a random set are nearly geometric, for which a Golomb code is the best prefix code.
- * Powers of two alone (Rice) miss the entropy by 3.4 % near keep = 0.21; allowing m = 3 * 2^j as well keeps the
- * loss below 2 % up to keep = 0.3. The quotients and the low bits stand in two planes, so that low bits unpack at
- * a fixed width and quotients by counting zeros. Key: golomb1966. */
+ * Gaps between positions of a random set are nearly geometric, for which a Golomb code is the best prefix
+ * code. Powers of two alone (Rice) miss the entropy by 3.4 % near keep = 0.21; allowing m = 3 * 2^j as
+ * well keeps the loss below 2 % up to keep = 0.3. The quotients and the low bits stand in two planes, so
+ * that low bits unpack at a fixed width and quotients by counting zeros. Key: golomb1966. */
 #include "codec/indices.h"
 
 #include "base/bits.h"
@@ -22,8 +22,8 @@ static uint64_t golomb_bits(const uint32_t *indices, size_t count, unsigned shif
     return (uint64_t)count * shift + ti_kernels()->gap_bits(indices, count, shift, three);
 }
 
-/* The best shift for one kind of m. The cost is convex in the shift (each further bit costs `count` and saves a
- * sum of ceilings that only shrinks), so walking downhill from a good guess finds the minimum. */
+/* The best shift for one kind of m. The cost is convex in the shift (each further bit costs `count` and
+ * saves a sum of ceilings that only shrinks), so walking downhill from a good guess finds the minimum. */
 static void golomb_search(const uint32_t *indices, size_t count, unsigned guess, bool three, index_plan *best)
 {
     unsigned shift = guess;
@@ -75,32 +75,75 @@ uint64_t ti_indices_max_bits(size_t count, size_t n)
     return least;
 }
 
-static void write_golomb(const index_plan *plan, const uint32_t *indices, size_t count, bit_writer *w)
+/* One gap, as the low bits for the first plane and a code word for the second. */
+typedef struct gap_code {
+    uint32_t low, zeros, end; /* `zeros` zeros, then the bits of `end`, the lowest first */
+    unsigned width;           /* of end */
+} gap_code;
+
+static inline gap_code code_gap(const index_plan *plan, uint32_t gap)
 {
-    uint32_t expected = 0;
-    if (plan->shift) {
-        const uint32_t mask = (uint32_t)((UINT64_C(1) << plan->shift) - 1);
-        for (size_t i = 0; i < count; i++) {
-            bits_put(w, (indices[i] - expected) & mask, plan->shift);
-            expected = indices[i] + 1;
-        }
-    }
     /* After the one that ends the zeros: nothing, or the digit as 0, 1 0 or 1 1. */
     static const uint8_t digit_bits[3] = {1, 3, 7}, digit_width[3] = {2, 3, 3};
-    expected = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t gap = (indices[i] - expected) >> plan->shift;
-        const uint32_t zeros = plan->three ? gap / 3 : gap, digit = gap - 3 * (gap / 3);
-        const uint32_t end = plan->three ? digit_bits[digit] : 1;
-        const unsigned width = plan->three ? digit_width[digit] : 1;
-        expected = indices[i] + 1;
-        if (zeros <= 29) {
-            bits_put(w, end << zeros, zeros + width);
-        } else {
-            bits_put_zeros(w, zeros);
-            bits_put(w, end, width);
-        }
+    const uint32_t part = gap >> plan->shift;
+    gap_code code = {gap & (uint32_t)((UINT64_C(1) << plan->shift) - 1), part, 1, 1};
+    if (plan->three) {
+        code.zeros = part / 3;
+        code.end = digit_bits[part - 3 * code.zeros];
+        code.width = digit_width[part - 3 * code.zeros];
     }
+    return code;
+}
+
+static void put_code(bit_writer *w, const gap_code *code)
+{
+    if (code->zeros <= 29) {
+        bits_put(w, code->end << code->zeros, code->zeros + code->width);
+    } else {
+        bits_put_zeros(w, code->zeros);
+        bits_put(w, code->end, code->width);
+    }
+}
+
+/* Both planes grow side by side, so that neither writer waits for the other; two gaps at a time while they
+ * are short and neither plane is near its end. The byte in which one plane ends and the other begins is
+ * put together last. */
+static void write_golomb(const index_plan *plan, const uint32_t *indices, size_t count, uint8_t *dst)
+{
+    const uint64_t low_bits = (uint64_t)count * plan->shift;
+    bit_writer low = bit_writer_at(dst), high = bit_writer_at(dst + low_bits / 8);
+    bits_put(&high, 0, low_bits % 8);
+    uint32_t expected = 0;
+    size_t i = 0;
+    const uint8_t *low_end = dst + low_bits / 8, *high_end = dst + bytes_of_bits(plan->bits);
+    while (i < count) {
+        while (plan->shift <= 16 && i + 2 <= count && low_end - low.next >= 8 && high_end - high.next >= 8) {
+            const gap_code a = code_gap(plan, indices[i] - expected);
+            const gap_code b = code_gap(plan, indices[i + 1] - indices[i] - 1);
+            if (a.zeros > 26 || b.zeros > 26 - a.zeros) break;
+            const unsigned first = a.zeros + a.width;
+            bits_put_ahead(&low, a.low | b.low << plan->shift, 2 * plan->shift);
+            bits_put_ahead(&high, a.end << a.zeros | b.end << (first + b.zeros), first + b.zeros + b.width);
+            expected = indices[i + 1] + 1;
+            i += 2;
+        }
+        if (i == count) break;
+        const gap_code code = code_gap(plan, indices[i] - expected);
+        expected = indices[i++] + 1;
+        bits_put(&low, code.low, plan->shift);
+        put_code(&high, &code);
+    }
+    bits_finish(&high);
+    const uint8_t second = dst[low_bits / 8];
+    bits_finish(&low);
+    if (low_bits % 8) dst[low_bits / 8] |= second;
+}
+
+static void write_fixed(const uint32_t *indices, size_t count, size_t n, uint8_t *dst)
+{
+    bit_writer w = bit_writer_at(dst);
+    for (size_t i = 0; i < count; i++) bits_put(&w, indices[i], width_of(n));
+    bits_finish(&w);
 }
 
 static void write_bitmap(const uint32_t *indices, size_t count, size_t n, uint8_t *dst)
@@ -111,16 +154,12 @@ static void write_bitmap(const uint32_t *indices, size_t count, size_t n, uint8_
 
 void ti_indices_write(const index_plan *plan, const uint32_t *indices, size_t count, size_t n, uint8_t *dst)
 {
-    bit_writer w = bit_writer_at(dst);
     switch (plan->coding) {
-    case TITHE_INDEX_NONE: return;
-    case TITHE_INDEX_BITMAP: write_bitmap(indices, count, n, dst); return;
-    case TITHE_INDEX_FIXED:
-        for (size_t i = 0; i < count; i++) bits_put(&w, indices[i], width_of(n));
-        break;
-    case TITHE_INDEX_GOLOMB: write_golomb(plan, indices, count, &w); break;
+    case TITHE_INDEX_NONE: break;
+    case TITHE_INDEX_FIXED: write_fixed(indices, count, n, dst); break;
+    case TITHE_INDEX_BITMAP: write_bitmap(indices, count, n, dst); break;
+    case TITHE_INDEX_GOLOMB: write_golomb(plan, indices, count, dst); break;
     }
-    bits_finish(&w);
 }
 
 static bool read_fixed(bit_reader *r, size_t count, size_t n, uint32_t *indices)
@@ -147,8 +186,9 @@ static bool read_bitmap(bit_reader *r, const uint8_t *src, size_t count, size_t 
     return found == count;
 }
 
-/* While both planes have eight bytes left, a quotient is a count of zeros in a word. Returns how many indices were
- * read, or SIZE_MAX for a position that is not below n; the caller reads the others bit by bit. */
+/* While both planes have eight bytes left, a quotient is a count of zeros in a word. Returns how many
+ * indices were read, or SIZE_MAX for a position that is not below n; the caller reads the others bit by
+ * bit. */
 static size_t read_words(const index_plan *plan, bit_reader *low, bit_reader *high, size_t count, size_t n,
                          uint32_t *indices)
 {

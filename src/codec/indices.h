@@ -12,7 +12,8 @@ typedef struct index_plan {
     uint64_t bits;
 } index_plan;
 
-/* The smallest coding of `count` ascending positions below n. No position at all, or every one, takes no bits. */
+/* The smallest coding of `count` ascending positions below n. No position at all, or every one, takes no
+ * bits. */
 index_plan ti_indices_plan(const uint32_t *indices, size_t count, size_t n);
 
 /* What no plan exceeds: the index part of len(T) in docs/design.md. */

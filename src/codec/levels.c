@@ -5,7 +5,8 @@
  *          then count codes: `fixed`, 1 + ceil(log2(s+1)) bits: level + sign * 2^(bits-1);
  *          or `elias`: gamma(level + 1), and a sign bit if the level is not zero; padded with zeros
  *
- * scale=contractive multiplies the norm by |x|^2 / E|C(x)|^2 of its bucket, which the encoder knows exactly. */
+ * scale=contractive multiplies the norm by |x|^2 / E|C(x)|^2 of its bucket, which the encoder knows
+ * exactly. */
 #include "codec/levels.h"
 
 bool ti_levels_fixed_size(const double *params)
@@ -15,7 +16,8 @@ bool ti_levels_fixed_size(const double *params)
 
 uint64_t ti_levels_max_bits(const tithe_quant_call *c)
 {
-    const unsigned s = levels_of(c), width = levels_are_elias(c) ? 2 * log2_floor(s + 1) + 2 : level_code_width(s);
+    const unsigned s = levels_of(c),
+                   width = levels_are_elias(c) ? 2 * log2_floor(s + 1) + 2 : level_code_width(s);
     return (uint64_t)levels_bucket_count(c) * levels_norm_bytes(c) * 8 + (uint64_t)c->count * width;
 }
 
@@ -25,22 +27,6 @@ static float get_norm(const tithe_quant_call *c, const uint8_t *src, size_t buck
 }
 
 /* ---- decode ------------------------------------------------------------------------------------------- */
-
-/* The next level, with its sign; more than s where the bytes make no sense. */
-static unsigned get_level(const tithe_quant_call *c, bit_reader *r, bool *negative)
-{
-    if (!levels_are_elias(c)) {
-        const unsigned width = level_code_width(levels_of(c)), code = bits_get(r, width);
-        *negative = code >> (width - 1);
-        return code & ((1u << (width - 1)) - 1);
-    }
-    *negative = false;
-    const uint64_t extra = bits_get_unary(r);
-    if (extra > 16) return UINT32_MAX;
-    const unsigned level = (1u << extra | bits_get(r, (unsigned)extra)) - 1;
-    if (level) *negative = bits_get(r, 1);
-    return level;
-}
 
 /* No nibble is 8; one of padding is zero, which is fine too. */
 static bool nibbles_are_sound(const uint8_t *src, size_t length)
@@ -56,6 +42,34 @@ static bool nibbles_are_sound(const uint8_t *src, size_t length)
     return sound;
 }
 
+/* A table to read Elias codes by, where there are enough to pay for it. */
+static const elias_table *table_for(const tithe_quant_call *c, elias_table *table)
+{
+    if (!levels_are_elias(c) || c->count < ELIAS_WORTH) return NULL;
+    ti_elias_table(table);
+    return table;
+}
+
+static bool codes_are_sound(const tithe_quant_call *c, bit_reader *r)
+{
+    const unsigned s = levels_of(c);
+    const bool elias = levels_are_elias(c);
+    if (s > FEW_LEVELS) {
+        bool negative;
+        for (size_t i = 0; i < c->count; i++) {
+            const unsigned level = get_level(r, elias, s, &negative);
+            if (r->overrun || level > s || (negative && level == 0)) return false;
+        }
+        return true;
+    }
+    elias_table room;
+    const elias_table *table = table_for(c, &room);
+    uint8_t codes[TITHE_BLOCK + ELIAS_MANY];
+    for (size_t first = 0; first < c->count; first += TITHE_BLOCK)
+        if (!ti_level_codes_read(r, elias, s, table, block_length(first, c->count), codes)) return false;
+    return true;
+}
+
 tithe_status ti_levels_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits)
 {
     const size_t norms = levels_bucket_count(c) * levels_norm_bytes(c);
@@ -67,7 +81,8 @@ tithe_status ti_levels_check(const tithe_quant_call *c, const uint8_t *src, size
         sound &= norm <= LARGEST_NORM && !signbit(norm);
     }
     const unsigned s = levels_of(c);
-    if (!levels_are_elias(c) && s == 7) { /* every code but the negative zero is a code: look at sixteen at a time */
+    if (!levels_are_elias(c) &&
+        s == 7) { /* every code but the negative zero is a code: look at sixteen at a time */
         *bits = ti_levels_max_bits(c);
         return sound && bytes_of_bits(*bits) == length && padding_is_zero(src, *bits) &&
                        nibbles_are_sound(src + norms, length - norms)
@@ -75,12 +90,7 @@ tithe_status ti_levels_check(const tithe_quant_call *c, const uint8_t *src, size
                    : TITHE_E_CORRUPT;
     }
     bit_reader r = bit_reader_at(src + norms, length - norms, 0);
-    for (size_t i = 0; i < c->count && !r.overrun && sound; i++) {
-        bool negative;
-        const unsigned level = get_level(c, &r, &negative);
-        sound = level <= s && !(negative && level == 0);
-    }
-    if (!sound || r.overrun || !bits_padding_is_zero(&r)) return TITHE_E_CORRUPT;
+    if (!sound || !codes_are_sound(c, &r) || !bits_padding_is_zero(&r)) return TITHE_E_CORRUPT;
     *bits = (uint64_t)norms * 8 + r.position;
     return bytes_of_bits(*bits) == length ? TITHE_OK : TITHE_E_CORRUPT;
 }
@@ -94,27 +104,36 @@ typedef struct decode_work {
     unsigned parts;
 } decode_work;
 
-static void decode_bucket(const decode_work *work, size_t b, bit_reader *r)
+static void decode_bucket(const decode_work *work, size_t b, bit_reader *r, const elias_table *table)
 {
     const tithe_quant_call *c = work->c;
     const unsigned s = levels_of(c);
+    const bool elias = levels_are_elias(c);
     const size_t begin = b * levels_bucket(c), end = levels_bucket_end(c, b);
     const float norm = get_norm(c, work->src, b);
     /* Four bits, straight into a dense vector: a table of sixteen values does it. */
-    if (!levels_are_elias(c) && level_code_width(s) == 4 && !work->out->at && begin % 2 == 0 && (end - begin) % 2 == 0) {
-        float table[16];
-        level_nibble_table(work->grid, s, norm, (float)work->out->scale, table);
-        ti_kernels()->nibbles_add(r->bytes + begin / 2, end - begin, table, (float *)work->out->y + begin);
+    if (!elias && level_code_width(s) == 4 && !work->out->at && begin % 2 == 0 && (end - begin) % 2 == 0) {
+        float values[16];
+        level_nibble_table(work->grid, s, norm, (float)work->out->scale, values);
+        ti_kernels()->nibbles_add(r->bytes + begin / 2, end - begin, values, (float *)work->out->y + begin);
         r->position += 4 * (uint64_t)(end - begin);
         return;
     }
+    float value[256];
+    if (s <= FEW_LEVELS) level_value_table(work->grid, s, norm, value);
     for (size_t first = begin; first < end; first += TITHE_BLOCK) {
         const size_t many = block_length(first, end);
         float block[TITHE_BLOCK];
-        for (size_t i = 0; i < many; i++) {
-            bool negative;
-            const float value = work->grid->value(get_level(c, r, &negative), s, norm);
-            block[i] = negative ? -value : value;
+        if (s <= FEW_LEVELS) {
+            uint8_t codes[TITHE_BLOCK + ELIAS_MANY];
+            ti_level_codes_read(r, elias, s, table, many, codes); /* check() has seen that it can */
+            for (size_t i = 0; i < many; i++) block[i] = value[codes[i]];
+        } else {
+            for (size_t i = 0; i < many; i++) {
+                bool negative;
+                const float magnitude = work->grid->value(get_level(r, elias, s, &negative), s, norm);
+                block[i] = negative ? -magnitude : magnitude;
+            }
         }
         tithe_sink_add(work->out, first, block, many);
     }
@@ -129,7 +148,9 @@ static void decode_part(void *context, unsigned part)
     const size_t end = pool_begin(buckets, LEVEL_UNIT, work->parts, part + 1);
     const uint64_t before = part ? (uint64_t)first * levels_bucket(c) * level_code_width(levels_of(c)) : 0;
     bit_reader r = bit_reader_at(work->src + norms, work->length - norms, before);
-    for (size_t b = first; b < end; b++) decode_bucket(work, b, &r);
+    elias_table room;
+    const elias_table *table = table_for(c, &room);
+    for (size_t b = first; b < end; b++) decode_bucket(work, b, &r, table);
 }
 
 void ti_levels_decode(const level_grid *grid, const tithe_quant_call *c, const uint8_t *src, size_t length,
@@ -150,6 +171,6 @@ void ti_levels_claims(const level_grid *grid, const tithe_quant_call *c, tithe_c
     claims->traits = c->contractive ? 0 : TITHE_UNBIASED;
     claims->omega = c->contractive ? 0 : second - 1;
     claims->delta = c->contractive ? 1 / second : 2 - second;
-    claims->smallest = levels_norm_bytes(c) == 1 ? 0x1p-126 : 0;
-    claims->largest = 0x1p127 / reach;
+    claims->smallest = 0x1p-100; /* the norm is a float, and has to be a normal one */
+    claims->largest = (double)LARGEST_NORM / (c->params[LEVEL_P] == LEVEL_P_INF ? 1 : reach);
 }

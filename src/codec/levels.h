@@ -1,8 +1,9 @@
-/* levels.h - what standard and natural dithering share: a norm for every bucket, then a level and a sign for every
- * value. They differ in the grid of levels alone, which is what a level_grid holds. */
+/* levels.h - what standard and natural dithering share: a norm for every bucket, then a level and a sign
+ * for every value. They differ in the grid of levels alone, which is what a level_grid holds. */
 #ifndef CODEC_LEVELS_H
 #define CODEC_LEVELS_H
 
+#include "codec/level_codes.h"
 #include "codec/quant.h"
 #include "kernels/define.h"
 #include "kernels/parallel.h"
@@ -10,27 +11,50 @@
 enum { LEVEL_P = 0, LEVEL_S = 1, LEVEL_BUCKET = 2, LEVEL_NORM = 3, LEVEL_CODE = 4 };
 enum { LEVEL_P_1, LEVEL_P_2, LEVEL_P_INF };
 
-#define LEVEL_PARAMS(most_levels)                                                                                  \
-    {.name = "p", .doc = "the norm that scales a bucket", .fallback = LEVEL_P_2, .max = 2, .choices = "1|2|inf",   \
-     .wire = 2},                                                                                                   \
-    {.name = "s", .doc = "non-zero levels; 7 make 4 bits with sign and zero", .fallback = 7, .min = 1,             \
-     .max = (most_levels), .whole = true, .wire = TITHE_WIRE_LEVEL},                                              \
-    {.name = "bucket", .doc = "values that share a norm; 0 for all of them", .fallback = 0, .min = 0,              \
-     .max = 16383, .whole = true, .wire = TITHE_WIRE_NUMBER},                                                      \
-    {.name = "norm", .doc = "raw writes a norm in 32 bits, natural in 8", .fallback = 0, .max = 1,                 \
-     .choices = "raw|natural", .wire = 1},                                                                         \
-    {.name = "code", .doc = "fixed width, or Elias gamma", .fallback = 0, .max = 1, .choices = "fixed|elias",      \
-     .wire = 1},                                                                                                   \
-    QUANT_SCALE
+#define LEVEL_PARAMS(most_levels)                                    \
+    {.name = "p",                                                    \
+     .doc = "the norm that scales a bucket",                         \
+     .fallback = LEVEL_P_2,                                          \
+     .max = 2,                                                       \
+     .choices = "1|2|inf",                                           \
+     .wire = 2},                                                     \
+        {.name = "s",                                                \
+         .doc = "non-zero levels; 7 make 4 bits with sign and zero", \
+         .fallback = 7,                                              \
+         .min = 1,                                                   \
+         .max = (most_levels),                                       \
+         .whole = true,                                              \
+         .wire = TITHE_WIRE_LEVEL},                                  \
+        {.name = "bucket",                                           \
+         .doc = "values that share a norm; 0 for all of them",       \
+         .fallback = 0,                                              \
+         .min = 0,                                                   \
+         .max = 16383,                                               \
+         .whole = true,                                              \
+         .wire = TITHE_WIRE_NUMBER},                                 \
+        {.name = "norm",                                             \
+         .doc = "raw writes a norm in 32 bits, natural in 8",        \
+         .fallback = 0,                                              \
+         .max = 1,                                                   \
+         .choices = "raw|natural",                                   \
+         .wire = 1},                                                 \
+        {.name = "code",                                             \
+         .doc = "fixed width, or Elias gamma",                       \
+         .fallback = 0,                                              \
+         .max = 1,                                                   \
+         .choices = "fixed|elias",                                   \
+         .wire = 1},                                                 \
+        QUANT_SCALE
 
 /* t = |x| * steps(s) / norm lies in [0, steps(s)]; the grid rounds it to a level in 0..s. */
 typedef struct level_grid {
     double (*steps)(unsigned s);
-    unsigned (*round)(float t, uint32_t random); /* unbiased: E value(round(t)) = t */
-    void (*levels)(const level_job *job);        /* the same for a row of values, up to 127 levels */
-    void (*moments)(const level_job *job, double *squares, double *expected); /* of t, and of the level drawn for it */
+    unsigned (*round)(float t, uint32_t random, tithe_key key, uint64_t position); /* E value(round(t)) = t */
+    void (*levels)(const level_job *job); /* the same for a row of values, up to 127 levels */
+    void (*moments)(const level_job *job, double *squares,
+                    double *expected);                      /* of t, and of the level drawn for it */
     float (*value)(unsigned level, unsigned s, float norm); /* what the decoder makes of a level */
-    double (*variance)(double s, double reach); /* omega, where |x|_p <= reach/sqrt(d) |x|_2 */
+    double (*variance)(double s, double reach);             /* omega, where |x|_p <= reach/sqrt(d) |x|_2 */
 } level_grid;
 
 #define LARGEST_NORM 0x1p127f /* so that no level is infinite, however norm / s was rounded */
@@ -67,18 +91,9 @@ static inline bool levels_are_elias(const tithe_quant_call *c)
     return c->params[LEVEL_CODE] == 1;
 }
 
-static inline unsigned log2_floor(unsigned v)
-{
-    return 31u - (unsigned)__builtin_clz(v);
-}
-
-static inline unsigned level_code_width(unsigned s)
-{
-    return 2 + log2_floor(s); /* sign, and ceil(log2(s + 1)) */
-}
-
 /* What the sixteen codes of four bits add to a vector. */
-static inline void level_nibble_table(const level_grid *grid, unsigned s, float norm, float scale, float table[16])
+static inline void level_nibble_table(const level_grid *grid, unsigned s, float norm, float scale,
+                                      float table[16])
 {
     for (unsigned level = 0; level < 8; level++) {
         table[level] = level <= s ? scale * grid->value(level, s, norm) : 0;
@@ -86,8 +101,17 @@ static inline void level_nibble_table(const level_grid *grid, unsigned s, float 
     }
 }
 
+/* value[code] for a byte of level and sign. */
+static inline void level_value_table(const level_grid *grid, unsigned s, float norm, float value[256])
+{
+    for (unsigned level = 0; level <= s; level++) {
+        value[level] = grid->value(level, s, norm);
+        value[128 + level] = -value[level];
+    }
+}
+
 /* Buckets [first, end) in parts, as threads take them: a part begins at a byte of the codes. */
-enum { LEVEL_UNIT = 8 };
+enum { LEVEL_UNIT = 8, ELIAS_WORTH = 1 << 14 /* codes from which on a table to read them pays */ };
 
 static inline unsigned levels_parts(const tithe_quant_call *c)
 {
@@ -98,8 +122,8 @@ static inline unsigned levels_parts(const tithe_quant_call *c)
 uint64_t ti_levels_max_bits(const tithe_quant_call *c);
 bool ti_levels_fixed_size(const double *params);
 bool ti_levels_fuse(const double *params);
-tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c, const float *values, uint8_t *dst,
-                              uint64_t *bits, const tithe_sink *sent);
+tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c, const float *values,
+                              uint8_t *dst, uint64_t *bits, const tithe_sink *sent);
 tithe_status ti_levels_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits);
 void ti_levels_decode(const level_grid *grid, const tithe_quant_call *c, const uint8_t *src, size_t length,
                       const tithe_sink *out);

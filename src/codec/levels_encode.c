@@ -1,12 +1,10 @@
 /* levels_encode.c - dithering, the writing half: norm, levels and codes of one bucket after the other.
  *
- * A bucket that fits a block is read from memory once: it is put together from e and the gradient, measured, rounded,
- * written, and what is left of it is stored, all in the first-level cache. */
+ * A bucket that fits a block is read from memory once: it is put together from e and the gradient,
+ * measured, rounded, written, and what is left of it is stored, all in the first-level cache. */
 #include <stdatomic.h>
 
 #include "codec/levels.h"
-
-enum { FEW_LEVELS = 127 }; /* up to here the kernels take a level and its sign as one byte */
 
 static double norm_p(const tithe_quant_call *c, const float *x, size_t count)
 {
@@ -24,15 +22,16 @@ static float put_norm(const tithe_quant_call *c, uint8_t *dst, size_t bucket, fl
         put_f32(dst + 4 * bucket, norm);
         return norm;
     }
-    const uint32_t bits = f32_bits(norm), random = (uint32_t)(rng_at(ti_rng_derive(c->key, RNG_NORM), bucket) >> 41);
+    const uint32_t bits = f32_bits(norm),
+                   random = (uint32_t)(rng_at(ti_rng_derive(c->key, RNG_NORM), bucket) >> 41);
     uint32_t field = (bits >> 23) + (random < (bits & 0x7fffffu));
     if (field > 254) field = 254;
     dst[bucket] = (uint8_t)field;
     return f32_from_bits(field << 23);
 }
 
-/* t = (|x| * lift) * slope. The lift, a power of two, keeps the slope a normal number for norms near either end of
- * the range of floats. */
+/* t = (|x| * lift) * slope. The lift, a power of two, keeps the slope a normal number for norms near
+ * either end of the range of floats. */
 typedef struct bucket_scale {
     float lift, slope;
 } bucket_scale;
@@ -46,11 +45,6 @@ static bucket_scale scale_of(double steps, float norm)
     return b;
 }
 
-static inline float level_position(bucket_scale b, float x)
-{
-    return (fabsf(x) * b.lift) * b.slope;
-}
-
 /* |x|^2 / E|C(x)|^2 over one bucket. */
 static double bucket_contraction(const level_grid *grid, bucket_scale b, const float *x, size_t count)
 {
@@ -58,68 +52,6 @@ static double bucket_contraction(const level_grid *grid, bucket_scale b, const f
     const level_job job = {.x = x, .n = count, .lift = b.lift, .slope = b.slope};
     grid->moments(&job, &squares, &expected);
     return expected > 0 ? squares / expected : 1;
-}
-
-static void put_level(const tithe_quant_call *c, bit_writer *w, unsigned level, bool negative)
-{
-    if (!levels_are_elias(c)) {
-        const unsigned width = level_code_width(levels_of(c));
-        bits_put(w, level | (unsigned)negative << (width - 1), width);
-        return;
-    }
-    const unsigned value = level + 1, extra = log2_floor(value);
-    bits_put(w, 1u << extra, extra + 1); /* `extra` zeros, then a one */
-    bits_put(w, value & ((1u << extra) - 1), extra);
-    if (level) bits_put(w, negative, 1);
-}
-
-/* Up to 127 levels: bytes from the kernel, nibbles packed many at a time. What the decoder will see goes to `sent`. */
-static void encode_few(const level_grid *grid, const tithe_quant_call *c, bucket_scale scale, const float *x,
-                       size_t first, size_t many, const uint32_t *random, float norm, bit_writer *w,
-                       const tithe_sink *sent)
-{
-    uint8_t codes[TITHE_BLOCK];
-    const unsigned s = levels_of(c);
-    const level_job job = {x, many, scale.lift, scale.slope, s, random, codes};
-    grid->levels(&job);
-    size_t packed = 0;
-    uint8_t *nibbles = NULL;
-    if (!levels_are_elias(c) && level_code_width(s) == 4 && bits_at_byte(w)) {
-        packed = many / 2 * 2;
-        nibbles = bits_take_bytes(w, packed / 2);
-        ti_kernels()->pack_nibbles(codes, packed, nibbles);
-    }
-    for (size_t i = packed; i < many; i++) put_level(c, w, codes[i] & 127, codes[i] >> 7);
-    if (!sent->y) return;
-    if (packed == many && !sent->at) {
-        float table[16];
-        level_nibble_table(grid, s, norm, (float)sent->scale, table);
-        ti_kernels()->nibbles_add(nibbles, many, table, (float *)sent->y + first);
-        return;
-    }
-    float value[256], block[TITHE_BLOCK];
-    for (unsigned level = 0; level <= s; level++) {
-        value[level] = grid->value(level, s, norm);
-        value[128 + level] = -value[level];
-    }
-    for (size_t i = 0; i < many; i++) block[i] = value[codes[i]];
-    tithe_sink_add(sent, first, block, many);
-}
-
-static void encode_many(const level_grid *grid, const tithe_quant_call *c, bucket_scale scale, const float *x,
-                        size_t first, size_t many, const uint32_t *random, float norm, bit_writer *w,
-                        const tithe_sink *sent)
-{
-    const unsigned s = levels_of(c);
-    float block[TITHE_BLOCK];
-    for (size_t i = 0; i < many; i++) {
-        unsigned level = grid->round(level_position(scale, x[i]), random[i]);
-        if (level > s) level = s; /* t may exceed its end by a rounding error */
-        put_level(c, w, level, x[i] < 0 && level);
-        const float value = grid->value(level, s, norm);
-        block[i] = x[i] < 0 ? -value : value;
-    }
-    tithe_sink_add(sent, first, block, many);
 }
 
 /* Random numbers belong to positions of the whole message, wherever its buckets begin and end. */
@@ -142,8 +74,85 @@ static size_t random_span(random_cursor *r, tithe_key key, size_t first, size_t 
     return end - first < left ? end - first : left;
 }
 
-/* A bucket that fits a block can be put together from e and the gradient, written, and what is left of it stored, all
- * while it is in the cache. */
+/* What one thread writes with, from its first bucket to its last. */
+typedef struct level_writer {
+    const level_grid *grid;
+    const tithe_quant_call *c;
+    const tithe_sink *sent;
+    bit_writer bits;
+    random_cursor random;
+    elias_words elias;
+} level_writer;
+
+/* A stretch of one bucket, with one block of random numbers. */
+typedef struct level_stretch {
+    const float *x;
+    size_t first, many;
+    bucket_scale scale;
+    float norm; /* as the decoder will read it */
+} level_stretch;
+
+/* Up to 127 levels: bytes from the kernel, nibbles packed many at a time, Elias words by table. */
+static void encode_few(level_writer *w, const level_stretch *t)
+{
+    uint8_t codes[TITHE_BLOCK];
+    const bool elias = levels_are_elias(w->c);
+    const unsigned s = levels_of(w->c);
+    const level_job job = {
+        .x = t->x,
+        .n = t->many,
+        .lift = t->scale.lift,
+        .slope = t->scale.slope,
+        .s = s,
+        .random = w->random.numbers + t->first % TITHE_BLOCK,
+        .codes = codes,
+        .key = w->c->key,
+        .position = t->first,
+    };
+    w->grid->levels(&job);
+    size_t packed = 0;
+    uint8_t *nibbles = NULL;
+    if (elias) {
+        for (; packed < t->many; packed++)
+            bits_put(&w->bits, w->elias.word[codes[packed]], w->elias.width[codes[packed]]);
+    } else if (level_code_width(s) == 4 && bits_at_byte(&w->bits)) {
+        packed = t->many / 2 * 2;
+        nibbles = bits_take_bytes(&w->bits, packed / 2);
+        ti_kernels()->pack_nibbles(codes, packed, nibbles);
+    }
+    for (size_t i = packed; i < t->many; i++) put_level(&w->bits, false, s, codes[i] & 127, codes[i] >> 7);
+
+    if (!w->sent->y) return;
+    if (nibbles && packed == t->many && !w->sent->at) {
+        float table[16];
+        level_nibble_table(w->grid, s, t->norm, (float)w->sent->scale, table);
+        ti_kernels()->nibbles_add(nibbles, t->many, table, (float *)w->sent->y + t->first);
+        return;
+    }
+    float value[256], block[TITHE_BLOCK];
+    level_value_table(w->grid, s, t->norm, value);
+    for (size_t i = 0; i < t->many; i++) block[i] = value[codes[i]];
+    tithe_sink_add(w->sent, t->first, block, t->many);
+}
+
+static void encode_many(level_writer *w, const level_stretch *t)
+{
+    const unsigned s = levels_of(w->c);
+    const uint32_t *random = w->random.numbers + t->first % TITHE_BLOCK;
+    const level_job job = {.x = t->x, .lift = t->scale.lift, .slope = t->scale.slope};
+    float block[TITHE_BLOCK];
+    for (size_t i = 0; i < t->many; i++) {
+        unsigned level = w->grid->round(define_level_position(&job, i), random[i], w->c->key, t->first + i);
+        if (level > s) level = s; /* t may exceed its end by a rounding error */
+        put_level(&w->bits, levels_are_elias(w->c), s, level, t->x[i] < 0 && level);
+        const float value = w->grid->value(level, s, t->norm);
+        block[i] = t->x[i] < 0 ? -value : value;
+    }
+    tithe_sink_add(w->sent, t->first, block, t->many);
+}
+
+/* A bucket that fits a block can be put together from e and the gradient, written, and what is left of it
+ * stored, all while it is in the cache. */
 bool ti_levels_fuse(const double *params)
 {
     return params[LEVEL_BUCKET] > 0 && params[LEVEL_BUCKET] <= TITHE_BLOCK;
@@ -161,7 +170,7 @@ typedef struct encode_work {
 } encode_work;
 
 /* One bucket. False, and all zeros, when something in it is not finite or its norm is too large. */
-static bool encode_bucket(encode_work *work, size_t b, random_cursor *random, bit_writer *w)
+static bool encode_bucket(const encode_work *work, size_t b, level_writer *w)
 {
     const tithe_quant_call *c = work->c;
     const size_t begin = b * levels_bucket(c), end = levels_bucket_end(c, b);
@@ -175,25 +184,33 @@ static bool encode_bucket(encode_work *work, size_t b, random_cursor *random, bi
     }
     const double norm = norm_p(c, x, end - begin);
     if (!(norm <= (double)LARGEST_NORM)) {
-        for (size_t i = begin; c->gradient && i < end; i++) /* the caller takes the gradient back from all of them */
-            if (isfinite(x[i - begin])) ((float *)work->sent->y)[i] = x[i - begin];
+        const kernel_source source = {work->sent->y, c->gradient, c->gamma};
+        for (size_t i = begin; c->gradient && i < end;
+             i++) { /* the caller takes the gradient back from all of them */
+            if (isfinite(x[i - begin]))
+                source.x[i] = x[i - begin];
+            else
+                define_store_overflow(&source, i);
+        }
         put_norm(c, work->dst, b, 0);
-        for (size_t i = begin; i < end; i++) put_level(c, w, 0, false);
+        for (size_t i = begin; i < end; i++) put_level(&w->bits, levels_are_elias(c), s, 0, false);
         return false;
     }
-    const bucket_scale scale = scale_of(work->grid->steps(s), (float)norm);
+    level_stretch t = {.scale = scale_of(work->grid->steps(s), (float)norm)};
     double factor = 1;
     if (c->contractive) {
-        factor = bucket_contraction(work->grid, scale, x, end - begin);
+        factor = bucket_contraction(work->grid, t.scale, x, end - begin);
         if (levels_norm_bytes(c) == 1) factor *= 8.0 / 9;
     }
-    const float written = put_norm(c, work->dst, b, (float)((double)(float)norm * factor));
-    for (size_t first = begin, span; first < end; first += span) {
-        span = random_span(random, c->key, first, end);
-        const float *from = x + (first - begin);
-        if (c->gradient) memcpy((float *)work->sent->y + first, from, span * sizeof *from);
-        (s <= FEW_LEVELS ? encode_few : encode_many)(work->grid, c, scale, from, first, span,
-                                                     random->numbers + first % TITHE_BLOCK, written, w, work->sent);
+    t.norm = put_norm(c, work->dst, b, (float)((double)(float)norm * factor));
+    for (t.first = begin; t.first < end; t.first += t.many) {
+        t.many = random_span(&w->random, c->key, t.first, end);
+        t.x = x + (t.first - begin);
+        if (c->gradient) memcpy((float *)work->sent->y + t.first, t.x, t.many * sizeof *t.x);
+        if (s <= FEW_LEVELS)
+            encode_few(w, &t);
+        else
+            encode_many(w, &t);
     }
     return true;
 }
@@ -206,18 +223,20 @@ static void encode_part(void *context, unsigned part)
     const size_t first = pool_begin(buckets, LEVEL_UNIT, work->parts, part);
     const size_t end = pool_begin(buckets, LEVEL_UNIT, work->parts, part + 1);
     const uint64_t before = part ? (uint64_t)first * levels_bucket(c) * level_code_width(levels_of(c)) : 0;
-    bit_writer w = bit_writer_at(work->dst + buckets * levels_norm_bytes(c) + before / 8);
-    random_cursor random = {.loaded = false};
+    level_writer w = {.grid = work->grid, .c = c, .sent = work->sent};
+    w.bits = bit_writer_at(work->dst + buckets * levels_norm_bytes(c) + before / 8);
+    if (levels_are_elias(c)) ti_elias_words(&w.elias);
     for (size_t b = first; b < end; b++)
-        if (!encode_bucket(work, b, &random, &w)) atomic_store(&work->refused, true);
-    const uint64_t written = bits_finish(&w);
+        if (!encode_bucket(work, b, &w)) atomic_store(&work->refused, true);
+    const uint64_t written = bits_finish(&w.bits);
     if (part + 1 == work->parts) work->bits = before + written;
 }
 
-tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c, const float *values, uint8_t *dst,
-                              uint64_t *bits, const tithe_sink *sent)
+tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c, const float *values,
+                              uint8_t *dst, uint64_t *bits, const tithe_sink *sent)
 {
-    encode_work work = {.grid = grid, .c = c, .values = values, .dst = dst, .sent = sent, .parts = levels_parts(c)};
+    encode_work work = {
+        .grid = grid, .c = c, .values = values, .dst = dst, .sent = sent, .parts = levels_parts(c)};
     ti_pool_run(c->pool, work.parts, encode_part, &work);
     *bits = (uint64_t)levels_bucket_count(c) * levels_norm_bytes(c) * 8 + work.bits;
     return atomic_load(&work.refused) ? TITHE_E_NONFINITE : TITHE_OK;

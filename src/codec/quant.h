@@ -14,22 +14,21 @@ extern const tithe_quantizer ti_quant_raw, ti_quant_f16, ti_quant_bf16, ti_quant
     ti_quant_dither, ti_quant_natdither;
 
 /* The parameter that every stochastic quantizer has; codec.c settles it for the pair. */
-#define QUANT_SCALE                                                                                                \
-    {.name = "scale", .doc = "unbiased, or contractive: multiplied by 1/(1+omega)", .fallback = 0, .max = 1,      \
-     .choices = "unbiased|contractive"}
+#define QUANT_SCALE                                                                                   \
+    {                                                                                                 \
+        .name = "scale", .doc = "unbiased, or contractive: multiplied by 1/(1+omega)", .fallback = 0, \
+        .max = 1, .choices = "unbiased|contractive"                                                   \
+    }
 
-#define QUANT_TYPE                                                                                                 \
-    {.name = "type", .doc = "type of the numbers that are written", .fallback = 0, .max = 1, .choices = "f32|f64"}
+#define QUANT_TYPE                                                                              \
+    {                                                                                           \
+        .name = "type", .doc = "type of the numbers that are written", .fallback = 0, .max = 1, \
+        .choices = "f32|f64"                                                                    \
+    }
 
 static inline size_t block_length(size_t first, size_t count)
 {
     return count - first < TITHE_BLOCK ? count - first : TITHE_BLOCK;
-}
-
-/* `size` more bytes, or corrupt. */
-static inline tithe_status expect_length(size_t length, size_t size)
-{
-    return length == size ? TITHE_OK : TITHE_E_CORRUPT;
 }
 
 /* Are the bits of the last byte beyond `bits` zero? One message has one spelling. */

@@ -1,8 +1,9 @@
 /* quant_dither.c - standard dithering: levels 0, 1/s, 2/s ... 1 of the bucket's norm. QSGD is p=2.
  *
- * omega: the variance of rounding t to a neighbour is f(1-f) <= min(t, 1/4), f the fraction of t. Summed over a
- * bucket, in units of (norm/s)^2, that is at most min(s |x|_1 / norm, d/4); with |x|_1 <= sqrt(d) |x|_2 and
- * norm <= reach/sqrt(d) |x|_2 it is min(reach/s, reach^2/(4 s^2)) |x|_2^2. Key: alistarh2017qsgd. */
+ * omega: the variance of rounding t to a neighbour is f(1-f) <= min(t, 1/4), f the fraction of t. Summed
+ * over a bucket, in units of (norm/s)^2, that is at most min(s |x|_1 / norm, d/4); with |x|_1 <= sqrt(d)
+ * |x|_2 and norm <= reach/sqrt(d) |x|_2 it is min(reach/s, reach^2/(4 s^2)) |x|_2^2. Key:
+ * alistarh2017qsgd. */
 #include "codec/levels.h"
 
 static const tithe_param dither_params[] = {LEVEL_PARAMS(16383), {0}};
@@ -32,8 +33,8 @@ static double dither_variance(double s, double reach)
     return fmin(reach / s, reach * reach / (4 * s * s));
 }
 
-static const level_grid dither_grid = {dither_steps, define_dither_round, dither_levels, dither_moments, dither_value,
-                                       dither_variance};
+static const level_grid dither_grid = {dither_steps,   define_dither_round, dither_levels,
+                                       dither_moments, dither_value,        dither_variance};
 
 static tithe_status dither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
                                   const tithe_sink *sent, tithe_error *error)
@@ -53,7 +54,16 @@ static void dither_claims(const tithe_quant_call *c, tithe_claims *claims)
 }
 
 const tithe_quantizer ti_quant_dither = {
-    .name = "dither", .summary = "a norm, and one of s even levels each", .paper = "alistarh2017qsgd",
-    .params = dither_params, .id = 5, .fuses = ti_levels_fuse, .fixed_size = ti_levels_fixed_size, .max_bits = ti_levels_max_bits,
-    .encode = dither_encode, .check = ti_levels_check, .decode = dither_decode, .claims = dither_claims,
+    .name = "dither",
+    .summary = "a norm, and one of s even levels each",
+    .paper = "alistarh2017qsgd",
+    .params = dither_params,
+    .id = 5,
+    .fuses = ti_levels_fuse,
+    .fixed_size = ti_levels_fixed_size,
+    .max_bits = ti_levels_max_bits,
+    .encode = dither_encode,
+    .check = ti_levels_check,
+    .decode = dither_decode,
+    .claims = dither_claims,
 };

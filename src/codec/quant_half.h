@@ -14,8 +14,8 @@ static inline uint64_t half_max_bits(const tithe_quant_call *c)
     return (uint64_t)c->count * 16;
 }
 
-static inline tithe_status half_encode(const tithe_quant_call *c, const float *values, uint8_t *dst, uint64_t *bits,
-                                       const tithe_sink *sent, half_from *from, half_to *to)
+static inline tithe_status half_encode(const tithe_quant_call *c, const float *values, uint8_t *dst,
+                                       uint64_t *bits, const tithe_sink *sent, half_from *from, half_to *to)
 {
     for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
         const size_t length = block_length(first, c->count);
@@ -31,8 +31,8 @@ static inline tithe_status half_encode(const tithe_quant_call *c, const float *v
     return TITHE_OK;
 }
 
-static inline tithe_status half_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits,
-                                      half_to *to)
+static inline tithe_status half_check(const tithe_quant_call *c, const uint8_t *src, size_t length,
+                                      uint64_t *bits, half_to *to)
 {
     *bits = half_max_bits(c);
     if (length != c->count * 2) return TITHE_E_CORRUPT;
@@ -41,7 +41,8 @@ static inline tithe_status half_check(const tithe_quant_call *c, const uint8_t *
     return sound ? TITHE_OK : TITHE_E_CORRUPT;
 }
 
-static inline void half_decode(const tithe_quant_call *c, const uint8_t *src, const tithe_sink *out, half_to *to)
+static inline void half_decode(const tithe_quant_call *c, const uint8_t *src, const tithe_sink *out,
+                               half_to *to)
 {
     for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
         const size_t length = block_length(first, c->count);

@@ -1,8 +1,8 @@
 /* quant_natdither.c - natural dithering: levels 0, 2^(1-s), 2^(2-s) ... 1/2, 1 of the bucket's norm.
  *
- * Above the smallest level this is natural compression (at most 1/8 of the square), below it a coin between 0 and
- * the smallest level u = 2^(1-s): norm^2 y(u-y) <= norm^2 min(yu, u^2/4). Summed as in quant_dither.c:
- * omega = 1/8 + min(reach u, reach^2 u^2 / 4). Key: horvath2022natural. */
+ * Above the smallest level this is natural compression (at most 1/8 of the square), below it a coin
+ * between 0 and the smallest level u = 2^(1-s): norm^2 y(u-y) <= norm^2 min(yu, u^2/4). Summed as in
+ * quant_dither.c: omega = 1/8 + min(reach u, reach^2 u^2 / 4). Key: horvath2022natural. */
 #include "codec/levels.h"
 
 static const tithe_param natdither_params[] = {LEVEL_PARAMS(64), {0}};
@@ -33,17 +33,18 @@ static double natdither_variance(double s, double reach)
     return 1.0 / 8 + fmin(reach * least, reach * reach * least * least / 4);
 }
 
-static const level_grid natdither_grid = {natdither_steps, define_natdither_round, natdither_levels, natdither_moments, natdither_value,
-                                          natdither_variance};
+static const level_grid natdither_grid = {natdither_steps,   define_natdither_round, natdither_levels,
+                                          natdither_moments, natdither_value,        natdither_variance};
 
-static tithe_status natdither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
-                                     const tithe_sink *sent, tithe_error *error)
+static tithe_status natdither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst,
+                                     uint64_t *bits, const tithe_sink *sent, tithe_error *error)
 {
     (void)error;
     return ti_levels_encode(&natdither_grid, c, values, dst, bits, sent);
 }
 
-static void natdither_decode(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out)
+static void natdither_decode(const tithe_quant_call *c, const uint8_t *src, size_t length,
+                             const tithe_sink *out)
 {
     ti_levels_decode(&natdither_grid, c, src, length, out);
 }
@@ -54,7 +55,16 @@ static void natdither_claims(const tithe_quant_call *c, tithe_claims *claims)
 }
 
 const tithe_quantizer ti_quant_natdither = {
-    .name = "natdither", .summary = "a norm, and one of s powers of two each", .paper = "horvath2022natural",
-    .params = natdither_params, .id = 6, .fuses = ti_levels_fuse, .fixed_size = ti_levels_fixed_size, .max_bits = ti_levels_max_bits,
-    .encode = natdither_encode, .check = ti_levels_check, .decode = natdither_decode, .claims = natdither_claims,
+    .name = "natdither",
+    .summary = "a norm, and one of s powers of two each",
+    .paper = "horvath2022natural",
+    .params = natdither_params,
+    .id = 6,
+    .fuses = ti_levels_fuse,
+    .fixed_size = ti_levels_fixed_size,
+    .max_bits = ti_levels_max_bits,
+    .encode = natdither_encode,
+    .check = ti_levels_check,
+    .decode = natdither_decode,
+    .claims = natdither_claims,
 };

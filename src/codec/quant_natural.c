@@ -6,19 +6,24 @@
  *          8 bits (f32):  count bytes: sign * 128 + code; code 0 is zero, code c is 2^(c - 109)
  *         12 bits (f64):  count numbers of 12 bits: exponent field + 2048 * sign; padded with zeros
  *
- * The 8-bit form reaches from 2^-108 to 2^18: what is smaller becomes zero, what is larger 2^18. A number above
- * 2^127 (2^1023) has no upper neighbour and goes to the lower one. Denormals round to zero or to the smallest
- * normal number: unbiased, but with a larger variance. scale=contractive multiplies by 8/9 in the decoder.
- * Key: horvath2022natural. */
+ * The 8-bit form reaches from 2^-108 to 2^18: what is smaller becomes zero, what is larger 2^18. A number
+ * above 2^127 (2^1023) has no upper neighbour and goes to the lower one. Denormals round to zero or to the
+ * smallest normal number: unbiased, but with a larger variance. scale=contractive multiplies by 8/9 in the
+ * decoder. Key: horvath2022natural. */
 #include "codec/quant.h"
+#include "kernels/define.h"
 #include "kernels/parallel.h"
 
 enum { BITS = 0 };
 enum { BITS_AUTO, BITS_8, BITS_9, BITS_12 };
 
 static const tithe_param natural_params[] = {
-    {.name = "bits", .doc = "auto is 9 for f32 and 12 for f64; 8 reaches from 2^-108 to 2^18", .fallback = BITS_AUTO,
-     .max = 3, .choices = "auto|8|9|12", .wire = 2},
+    {.name = "bits",
+     .doc = "auto is 9 for f32 and 12 for f64; 8 reaches from 2^-108 to 2^18",
+     .fallback = BITS_AUTO,
+     .max = 3,
+     .choices = "auto|8|9|12",
+     .wire = 2},
     QUANT_TYPE,
     QUANT_SCALE,
     {0}};
@@ -51,7 +56,8 @@ static uint64_t natural_max_bits(const tithe_quant_call *c)
 
 static inline uint32_t round_f64(uint64_t bits, uint32_t random16, tithe_key key, uint64_t position)
 {
-    const uint64_t magnitude = bits & UINT64_C(0x7fffffffffffffff), mantissa = magnitude & UINT64_C(0xfffffffffffff);
+    const uint64_t magnitude = bits & UINT64_C(0x7fffffffffffffff),
+                   mantissa = magnitude & UINT64_C(0xfffffffffffff);
     const uint64_t top = mantissa >> 36;
     bool up = random16 < top;
     if (random16 == top) up = rng_at(key, position) >> 28 < (mantissa & UINT64_C(0xfffffffff));
@@ -68,12 +74,6 @@ static inline uint32_t code8(uint32_t field)
 static float contraction(const tithe_quant_call *c)
 {
     return c->contractive ? (float)(8.0 / 9) : 1.0f;
-}
-
-/* Two values share a random number: the even one takes its low half, the odd one its high half. */
-static inline uint32_t half_of(const uint32_t *random, size_t i)
-{
-    return random[i / 2] >> 16 * (i % 2) & 0xffff;
 }
 
 static void decode_f32(const tithe_quant_call *c, const uint8_t *src, const tithe_sink *out)
@@ -104,10 +104,11 @@ static void decode_f32(const tithe_quant_call *c, const uint8_t *src, const tith
     }
 }
 
-/* Nine bits: the kernel does it all, the subtraction too where the values lie in the vector that keeps the rest. */
+/* Nine bits: the kernel does it all, the subtraction too where the values lie in the vector that keeps the
+ * rest. */
 static bool encode_nine(const tithe_quant_call *c, const float *values, uint8_t *dst, const tithe_sink *sent)
 {
-    const bool in_place = sent->y == values && !sent->at;
+    const bool in_place = sent->y == values && !sent->at && sent->scale == -1;
     const natural_job job = {
         .source = {(float *)(uintptr_t)values, c->gradient, c->gamma},
         .n = c->count,
@@ -158,7 +159,7 @@ static void encode_f64(const tithe_quant_call *c, const double *values, uint8_t 
         double block[TITHE_BLOCK];
         for (size_t i = 0; i < length; i++) {
             const uint64_t bits = f64_bits(values[first + i]);
-            const uint64_t field = round_f64(bits, half_of(mine, i), c->key, first + i);
+            const uint64_t field = round_f64(bits, define_half(mine, i), c->key, first + i);
             bits_put(&w, (uint32_t)(field | bits >> 63 << 11), 12);
             block[i] = f64_from_bits(bits >> 63 << 63 | field << 52) * factor;
         }
@@ -167,8 +168,8 @@ static void encode_f64(const tithe_quant_call *c, const double *values, uint8_t 
     bits_finish(&w);
 }
 
-static tithe_status natural_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
-                                   const tithe_sink *sent, tithe_error *error)
+static tithe_status natural_encode(const tithe_quant_call *c, const void *values, uint8_t *dst,
+                                   uint64_t *bits, const tithe_sink *sent, tithe_error *error)
 {
     (void)error;
     bool finite = true;
@@ -182,14 +183,20 @@ static tithe_status natural_encode(const tithe_quant_call *c, const void *values
     return finite ? TITHE_OK : TITHE_E_NONFINITE;
 }
 
-static tithe_status natural_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits)
+static tithe_status natural_check(const tithe_quant_call *c, const uint8_t *src, size_t length,
+                                  uint64_t *bits)
 {
     *bits = natural_max_bits(c);
     if (natural_refuse(c->params, c->type)) return TITHE_E_CORRUPT;
     if (length != bytes_of_bits(*bits) || !padding_is_zero(src, *bits)) return TITHE_E_CORRUPT;
     bool sound = true;
     if (natural_width(c) == 9) {
-        for (size_t i = 0; i < c->count; i++) sound &= src[i] != 255;
+        for (size_t first = 0; first < c->count; first += TITHE_BLOCK) { /* bytes among bytes vectorise */
+            const size_t end = first + block_length(first, c->count);
+            uint8_t found = 0;
+            for (size_t i = first; i < end; i++) found |= (uint8_t)(src[i] == 255);
+            sound &= !found;
+        }
     } else if (natural_width(c) == 12) {
         bit_reader r = bit_reader_at(src, length, 0);
         for (size_t i = 0; i < c->count; i++) sound &= (bits_get(&r, 12) & 2047) != 2047;
@@ -197,7 +204,8 @@ static tithe_status natural_check(const tithe_quant_call *c, const uint8_t *src,
     return sound ? TITHE_OK : TITHE_E_CORRUPT;
 }
 
-static void natural_decode(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out)
+static void natural_decode(const tithe_quant_call *c, const uint8_t *src, size_t length,
+                           const tithe_sink *out)
 {
     (void)length;
     if (c->type == TITHE_F32) {
@@ -226,8 +234,18 @@ static void natural_claims(const tithe_quant_call *c, tithe_claims *claims)
 }
 
 const tithe_quantizer ti_quant_natural = {
-    .name = "natural", .summary = "9 bits: sign and exponent, rounded at random", .paper = "horvath2022natural",
-    .params = natural_params, .id = 3, .takes_f64 = true, .saturates = true, .refuse = natural_refuse,
-    .fuses = natural_fuses, .max_bits = natural_max_bits,
-    .encode = natural_encode, .check = natural_check, .decode = natural_decode, .claims = natural_claims,
+    .name = "natural",
+    .summary = "9 bits: sign and exponent, rounded at random",
+    .paper = "horvath2022natural",
+    .params = natural_params,
+    .id = 3,
+    .takes_f64 = true,
+    .saturates = true,
+    .refuse = natural_refuse,
+    .fuses = natural_fuses,
+    .max_bits = natural_max_bits,
+    .encode = natural_encode,
+    .check = natural_check,
+    .decode = natural_decode,
+    .claims = natural_claims,
 };

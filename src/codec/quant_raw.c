@@ -16,7 +16,8 @@ static uint64_t raw_max_bits(const tithe_quant_call *c)
     return (uint64_t)c->count * raw_size(c) * 8;
 }
 
-/* Numbers as they lie in memory on a little-endian machine, which is what a frame holds; others turn them round. */
+/* Numbers as they lie in memory on a little-endian machine, which is what a frame holds; others turn them
+ * round. */
 static void to_wire(uint8_t *dst, const void *values, size_t count, size_t size)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -93,7 +94,15 @@ static void raw_claims(const tithe_quant_call *c, tithe_claims *claims)
 }
 
 const tithe_quantizer ti_quant_raw = {
-    .name = "raw", .summary = "32 (or 64) bits: the number itself", .paper = "-", .params = raw_params, .id = 0,
-    .takes_f64 = true, .max_bits = raw_max_bits, .encode = raw_encode, .check = raw_check, .decode = raw_decode,
+    .name = "raw",
+    .summary = "32 (or 64) bits: the number itself",
+    .paper = "-",
+    .params = raw_params,
+    .id = 0,
+    .takes_f64 = true,
+    .max_bits = raw_max_bits,
+    .encode = raw_encode,
+    .check = raw_check,
+    .decode = raw_decode,
     .claims = raw_claims,
 };

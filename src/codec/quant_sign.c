@@ -2,21 +2,22 @@
  *
  * payload: f32 magnitude, finite and not negative; count bits: 1 for x < 0; padded with zeros
  *
- * scale=mean writes the mean of the survivors' magnitudes, which makes the message as long as it should be along
- * its direction: |C(x)-x|^2 = |x|^2 - |x|_1^2/count. scale=norm writes the l2 norm of the whole vector, as CAT's
- * slide and Alistarh's S+Q have it. A zero is written as positive: two symbols, one bit.
+ * scale=mean writes the mean of the survivors' magnitudes, which makes the message as long as it should be
+ * along its direction: |C(x)-x|^2 = |x|^2 - |x|_1^2/count. scale=norm writes the l2 norm of the whole
+ * vector, as CAT's slide and Alistarh's S+Q have it. A zero is written as positive: two symbols, one bit.
  * Keys: khirirat2021cat (S+Q), alistarh2017qsgd, karimireddy2019. */
 #include "codec/quant.h"
 #include "kernels/kernels.h"
 
 enum { SCALE = 0, SCALE_MEAN = 0, SCALE_NORM = 1 };
 
-static const tithe_param sign_params[] = {{.name = "scale",
-                                           .doc = "the magnitude: mean of the survivors, or l2 norm of the whole",
-                                           .fallback = SCALE_MEAN,
-                                           .max = 1,
-                                           .choices = "mean|norm"},
-                                          {0}};
+static const tithe_param sign_params[] = {
+    {.name = "scale",
+     .doc = "the magnitude: mean of the survivors, or l2 norm of the whole",
+     .fallback = SCALE_MEAN,
+     .max = 1,
+     .choices = "mean|norm"},
+    {0}};
 
 static bool sign_needs_norm(const double *params)
 {
@@ -35,8 +36,9 @@ static tithe_status sign_encode(const tithe_quant_call *c, const void *values, u
     *bits = sign_max_bits(c);
     if (c->count == 0) return TITHE_OK;
     const float *x = values;
-    const float magnitude = c->params[SCALE] == SCALE_NORM ? (float)c->whole_norm
-                                                           : (float)(ti_norm1(TITHE_F32, x, c->count) / (double)c->count);
+    const float magnitude = c->params[SCALE] == SCALE_NORM
+                                ? (float)c->whole_norm
+                                : (float)(ti_norm1(TITHE_F32, x, c->count) / (double)c->count);
     put_f32(dst, magnitude);
     uint8_t *signs = dst + 4;
     memset(signs, 0, bytes_of_bits(c->count));
@@ -59,7 +61,8 @@ static tithe_status sign_check(const tithe_quant_call *c, const uint8_t *src, si
     if (length != bytes_of_bits(*bits)) return TITHE_E_CORRUPT;
     if (c->count == 0) return TITHE_OK;
     const float magnitude = get_f32(src);
-    return isfinite(magnitude) && !signbit(magnitude) && padding_is_zero(src, *bits) ? TITHE_OK : TITHE_E_CORRUPT;
+    return isfinite(magnitude) && !signbit(magnitude) && padding_is_zero(src, *bits) ? TITHE_OK
+                                                                                     : TITHE_E_CORRUPT;
 }
 
 static void sign_decode(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out)
@@ -93,7 +96,15 @@ static void sign_claims(const tithe_quant_call *c, tithe_claims *claims)
 }
 
 const tithe_quantizer ti_quant_sign = {
-    .name = "sign", .summary = "1 bit: the sign, and one magnitude for all", .paper = "khirirat2021cat",
-    .params = sign_params, .id = 4, .needs_norm = sign_needs_norm, .max_bits = sign_max_bits,
-    .encode = sign_encode, .check = sign_check, .decode = sign_decode, .claims = sign_claims,
+    .name = "sign",
+    .summary = "1 bit: the sign, and one magnitude for all",
+    .paper = "khirirat2021cat",
+    .params = sign_params,
+    .id = 4,
+    .needs_norm = sign_needs_norm,
+    .max_bits = sign_max_bits,
+    .encode = sign_encode,
+    .check = sign_check,
+    .decode = sign_decode,
+    .claims = sign_claims,
 };

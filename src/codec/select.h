@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "tithe/variant.h"
 
-extern const tithe_selector ti_select_all, ti_select_topk, ti_select_threshold, ti_select_mstopk, ti_select_randk,
-    ti_select_stochastic, ti_select_given;
+extern const tithe_selector ti_select_all, ti_select_topk, ti_select_threshold, ti_select_mstopk,
+    ti_select_randk, ti_select_stochastic, ti_select_given;
 
 /* |x_i| as a double: exact for both types. */
 static inline double select_magnitude(const tithe_select_call *c, size_t i)
@@ -24,23 +24,33 @@ static inline uint64_t select_key(const tithe_select_call *c, size_t i)
                                 : f64_bits(((const double *)c->x)[i]) & UINT64_C(0x7fffffffffffffff);
 }
 
-/* The two parameters with which topk, mstopk, randk and stochastic say how much; they stand first in their tables.
- */
-#define SELECT_K_AND_KEEP                                                                                          \
-    {.name = "k", .doc = "entries to send; more than n sends all", .fallback = NAN, .min = 1, .max = 4294967295.0, \
-     .whole = true},                                                                                               \
-    {.name = "keep", .doc = "share of the coordinates to send: k = max(1, round(keep*n))", .fallback = NAN,        \
-     .min = 1e-9, .max = 1}
+/* The two parameters with which topk, mstopk, randk and stochastic say how much; they stand first in their
+ * tables. */
+#define SELECT_K_AND_KEEP                                                                     \
+    {.name = "k",                                                                             \
+     .doc = "entries to send; more than n sends all",                                         \
+     .fallback = NAN,                                                                         \
+     .min = 1,                                                                                \
+     .max = 4294967295.0,                                                                     \
+     .whole = true},                                                                          \
+    {                                                                                         \
+        .name = "keep", .doc = "share of the coordinates to send: k = max(1, round(keep*n))", \
+        .fallback = NAN, .min = 1e-9, .max = 1                                                \
+    }
 
 enum { SELECT_K = 0, SELECT_KEEP = 1 };
 
 bool ti_select_has_k_or_keep(const double *params);
 const char *ti_select_refuse_k_and_keep(const double *params);
-size_t ti_select_count(const double *params, size_t n, double level);
+size_t ti_select_count(const double *params, size_t n);
+void ti_select_set_k(double *params, double level);
 
-/* Append to s the k positions of [first, first + n) with the largest magnitudes, ascending; ties go to the lowest
- * position. k is at most n. Floats are gathered too, c->gradient is added on the way, and false is returned if
- * something is not finite. */
+/* The indices that a call was given, checked. */
+tithe_status ti_select_take_given(const tithe_call *call, size_t n, uint32_t *indices, tithe_error *error);
+
+/* Append to s the k positions of [first, first + n) with the largest magnitudes, ascending; ties go to the
+ * lowest position. k is at most n. Floats are gathered too, c->gradient is added on the way, and false is
+ * returned if something is not finite. */
 bool ti_select_top(const tithe_select_call *c, size_t first, size_t n, size_t k, tithe_selection *s);
 
 /* How many survivors of the first pass there has to be room for. */

@@ -1,17 +1,10 @@
 /* select_all.c - every coordinate goes. */
 #include "codec/select.h"
 
-static size_t all_max_count(const double *params, size_t n, double level)
+static size_t all_max_count(const double *params, size_t n)
 {
-    (void)params, (void)level;
+    (void)params;
     return n;
-}
-
-static tithe_status all_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
-{
-    (void)error;
-    s->count = c->n;
-    return TITHE_OK;
 }
 
 static void all_claims(const double *params, size_t n, bool contractive, tithe_claims *claims)
@@ -25,7 +18,13 @@ static void all_claims(const double *params, size_t n, bool contractive, tithe_c
 static const tithe_param all_params[] = {{0}};
 
 const tithe_selector ti_select_all = {
-    .name = "all", .summary = "every coordinate", .paper = "-", .params = all_params, .id = 0,
-    .source = TITHE_INDICES_ALL, .projection = true,
-    .max_count = all_max_count, .select = all_select, .claims = all_claims,
+    .name = "all",
+    .summary = "every coordinate",
+    .paper = "-",
+    .params = all_params,
+    .id = 0,
+    .source = TITHE_INDICES_ALL,
+    .projection = true,
+    .max_count = all_max_count,
+    .claims = all_claims,
 };

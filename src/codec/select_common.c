@@ -8,14 +8,20 @@ bool ti_select_has_k_or_keep(const double *params)
 
 const char *ti_select_refuse_k_and_keep(const double *params)
 {
-    return !isnan(params[SELECT_K]) && !isnan(params[SELECT_KEEP]) ? "k and keep say the same thing: state one"
-                                                                   : NULL;
+    return !isnan(params[SELECT_K]) && !isnan(params[SELECT_KEEP])
+               ? "k and keep say the same thing: state one"
+               : NULL;
 }
 
-size_t ti_select_count(const double *params, size_t n, double level)
+size_t ti_select_count(const double *params, size_t n)
 {
-    double k = level;
-    if (!(k > 0)) k = isnan(params[SELECT_K]) ? round(params[SELECT_KEEP] * (double)n) : params[SELECT_K];
+    double k = isnan(params[SELECT_K]) ? round(params[SELECT_KEEP] * (double)n) : params[SELECT_K];
     if (!(k >= 1)) k = 1;
     return k >= (double)n ? n : (size_t)k;
+}
+
+void ti_select_set_k(double *params, double level)
+{
+    params[SELECT_K] = level;
+    params[SELECT_KEEP] = NAN;
 }

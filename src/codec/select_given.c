@@ -3,26 +3,35 @@
 
 static const tithe_param given_params[] = {{0}};
 
-static size_t given_max_count(const double *params, size_t n, double level)
+static size_t given_max_count(const double *params, size_t n)
 {
-    (void)params, (void)level;
+    (void)params;
     return n;
+}
+
+tithe_status ti_select_take_given(const tithe_call *call, size_t n, uint32_t *indices, tithe_error *error)
+{
+    const uint32_t *given = call->given;
+    if (call->given_count && !given)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "The codec `given` needs the indices in the call.");
+    for (size_t i = 0; i < call->given_count; i++) {
+        if (given[i] >= n || (i && given[i] <= given[i - 1]))
+            return ti_fail(error, TITHE_E_ARGUMENT, i,
+                           "Given index %u at place %zu is not above the one before it and below n = %zu.",
+                           (unsigned)given[i], i, n);
+        indices[i] = given[i];
+    }
+    return TITHE_OK;
 }
 
 static tithe_status given_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
-    const uint32_t *given = c->call->given;
-    const size_t count = c->call->given_count;
-    if (count && !given)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "The codec `given` needs the indices in the call.");
-    for (size_t i = 0; i < count; i++)
-        if (given[i] >= c->n || (i && given[i] <= given[i - 1]))
-            return ti_fail(error, TITHE_E_ARGUMENT, i,
-                           "Given index %u at place %zu is not above the one before it and below n = %zu.",
-                           (unsigned)given[i], i, c->n);
-    if (count) memcpy(s->indices, given, count * sizeof *given);
-    s->count = count;
-    return TITHE_OK;
+    /* As many as n at most: they ascend below it, which is checked before there is room for no more. */
+    if (c->call->given_count > c->n)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "%zu indices were given for %zu numbers.",
+                       c->call->given_count, c->n);
+    s->count = c->call->given_count;
+    return ti_select_take_given(c->call, c->n, s->indices, error);
 }
 
 static void given_claims(const double *params, size_t n, bool contractive, tithe_claims *claims)
@@ -34,7 +43,14 @@ static void given_claims(const double *params, size_t n, bool contractive, tithe
 }
 
 const tithe_selector ti_select_given = {
-    .name = "given", .summary = "indices that both ends were handed", .paper = "tyagi2023artopk",
-    .params = given_params, .id = 6, .source = TITHE_INDICES_GIVEN, .projection = true,
-    .max_count = given_max_count, .select = given_select, .claims = given_claims,
+    .name = "given",
+    .summary = "indices that both ends were handed",
+    .paper = "tyagi2023artopk",
+    .params = given_params,
+    .id = 6,
+    .source = TITHE_INDICES_GIVEN,
+    .projection = true,
+    .max_count = given_max_count,
+    .select = given_select,
+    .claims = given_claims,
 };

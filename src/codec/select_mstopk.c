@@ -1,24 +1,33 @@
 /* select_mstopk.c - about the k largest, by bisection for a threshold; exactly k in the end.
  *
- * `rounds` halvings between mean|x| and max|x| leave the best threshold with at most k survivors and the best with
- * more. What is missing to k is taken from the band between the two: a run of neighbours that starts at a random
- * place and wraps around, so each entry of the band has the same chance. Hence E|C(x)|^2 >= k/n |x|^2 as for exact
- * top-k. Key: shi2021mstopk, as described in tyagi2023artopk. */
+ * `rounds` halvings between mean|x| and max|x| leave the best threshold with at most k survivors and the
+ * best with more. What is missing to k is taken from the band between the two: a run of neighbours that
+ * starts at a random place and wraps around, so each entry of the band has the same chance. Hence
+ * E|C(x)|^2 >= k/n |x|^2 as for exact top-k. Key: shi2021mstopk, as described in tyagi2023artopk. */
 #include "base/rng.h"
 #include "codec/select.h"
 #include "kernels/kernels.h"
 
 enum { ROUNDS = 2 };
 
-static const tithe_param mstopk_params[] = {
-    SELECT_K_AND_KEEP,
-    {.name = "rounds", .doc = "halvings of the threshold's interval", .fallback = 25, .min = 0, .max = 64,
-     .whole = true},
-    {0}};
+static const tithe_param mstopk_params[] = {SELECT_K_AND_KEEP,
+                                            {.name = "rounds",
+                                             .doc = "halvings of the threshold's interval",
+                                             .fallback = 25,
+                                             .min = 0,
+                                             .max = 64,
+                                             .whole = true},
+                                            {0}};
 
 static size_t count_from(const tithe_select_call *c, double threshold)
 {
     size_t count = 0;
+    if (c->type == TITHE_F32) { /* against the smallest float that is not below it: that vectorises */
+        const float near = (float)threshold, *x = c->x;
+        const float least = (double)near < threshold ? nextafterf(near, INFINITY) : near;
+        for (size_t i = 0; i < c->n; i++) count += fabsf(x[i]) >= least;
+        return count;
+    }
     for (size_t i = 0; i < c->n; i++) count += select_magnitude(c, i) >= threshold;
     return count;
 }
@@ -29,13 +38,14 @@ static tithe_status mstopk_select(const tithe_select_call *c, tithe_selection *s
     s->count = 0;
     if (c->n == 0) return TITHE_OK;
 
-    const size_t k = ti_select_count(c->params, c->n, c->level);
+    const size_t k = ti_select_count(c->params, c->n);
     const double mean = ti_norm1(c->type, c->x, c->n) / (double)c->n;
     const double most = ti_norm_max(c->type, c->x, c->n);
     double high = INFINITY, low = 0; /* at most k survive `high`, at least k survive `low` */
     size_t above = 0, band = c->n;   /* survivors of high; survivors of low that are below high */
     double left = 0, right = 1;
-    for (int round = 0; round < (int)c->params[ROUNDS]; round++) {
+    for (int round = 0; round < (int)c->params[ROUNDS] && above < k;
+         round++) { /* exactly k: nothing is left to find */
         const double middle = left + (right - left) / 2;
         const double threshold = mean + middle * (most - mean);
         const size_t survivors = count_from(c, threshold);
@@ -79,13 +89,22 @@ static void mstopk_claims(const double *params, size_t n, bool contractive, tith
     (void)contractive;
     claims->traits = 0;
     claims->omega = 0;
-    claims->delta = n && ti_select_has_k_or_keep(params) ? (double)ti_select_count(params, n, 0) / (double)n
+    claims->delta = n && ti_select_has_k_or_keep(params) ? (double)ti_select_count(params, n) / (double)n
                                                          : 1.0 / (double)(n ? n : 1);
 }
 
 const tithe_selector ti_select_mstopk = {
-    .name = "mstopk", .summary = "about the k largest magnitudes, by bisection", .paper = "shi2021mstopk",
-    .params = mstopk_params, .id = 3, .source = TITHE_INDICES_SENT, .projection = true,
-    .refuse = ti_select_refuse_k_and_keep, .has_level = ti_select_has_k_or_keep, .max_count = ti_select_count,
-    .select = mstopk_select, .claims = mstopk_claims,
+    .name = "mstopk",
+    .summary = "about the k largest magnitudes, by bisection",
+    .paper = "shi2021mstopk",
+    .params = mstopk_params,
+    .id = 3,
+    .source = TITHE_INDICES_SENT,
+    .projection = true,
+    .refuse = ti_select_refuse_k_and_keep,
+    .has_level = ti_select_has_k_or_keep,
+    .set_level = ti_select_set_k,
+    .max_count = ti_select_count,
+    .select = mstopk_select,
+    .claims = mstopk_claims,
 };

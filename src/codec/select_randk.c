@@ -6,15 +6,17 @@
 #include "base/rng.h"
 #include "codec/select.h"
 
-static const tithe_param randk_params[] = {
-    SELECT_K_AND_KEEP,
-    {.name = "scale", .doc = "unbiased multiplies by n/k, contractive by 1", .fallback = 0, .max = 1,
-     .choices = "unbiased|contractive"},
-    {0}};
+static const tithe_param randk_params[] = {SELECT_K_AND_KEEP,
+                                           {.name = "scale",
+                                            .doc = "unbiased multiplies by n/k, contractive by 1",
+                                            .fallback = 0,
+                                            .max = 1,
+                                            .choices = "unbiased|contractive"},
+                                           {0}};
 
-static size_t randk_scratch(const double *params, size_t n, double level)
+static size_t randk_scratch(const double *params, size_t n)
 {
-    (void)params, (void)level;
+    (void)params;
     return (n / 64 + 1) * sizeof(uint64_t);
 }
 
@@ -44,7 +46,7 @@ static void randk_draw(tithe_key key, size_t n, size_t count, uint32_t *indices,
 static tithe_status randk_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
     (void)error;
-    s->count = c->n ? ti_select_count(c->params, c->n, c->level) : 0;
+    s->count = c->n ? ti_select_count(c->params, c->n) : 0;
     if (!c->contractive && s->count) s->factor = (double)c->n / (double)s->count;
     randk_draw(c->key, c->n, s->count, s->indices, c->scratch);
     return TITHE_OK;
@@ -52,7 +54,7 @@ static tithe_status randk_select(const tithe_select_call *c, tithe_selection *s,
 
 static void randk_claims(const double *params, size_t n, bool contractive, tithe_claims *claims)
 {
-    const double k = ti_select_has_k_or_keep(params) ? (double)ti_select_count(params, n, 0) : 1;
+    const double k = ti_select_has_k_or_keep(params) ? (double)ti_select_count(params, n) : 1;
     const double kept = n ? k / (double)n : 1;
     claims->traits = TITHE_FIXED_SIZE | (contractive && kept < 1 ? 0 : TITHE_UNBIASED);
     claims->omega = contractive ? 0 : 1 / kept - 1;
@@ -60,8 +62,20 @@ static void randk_claims(const double *params, size_t n, bool contractive, tithe
 }
 
 const tithe_selector ti_select_randk = {
-    .name = "randk", .summary = "k coordinates at random; no indices on the wire", .paper = "stich2018",
-    .params = randk_params, .id = 4, .source = TITHE_INDICES_DRAWN, .projection = true,
-    .refuse = ti_select_refuse_k_and_keep, .has_level = ti_select_has_k_or_keep, .max_count = ti_select_count,
-    .scratch = randk_scratch, .select = randk_select, .draw = randk_draw, .claims = randk_claims,
+    .name = "randk",
+    .summary = "k coordinates at random; no indices on the wire",
+    .paper = "stich2018",
+    .params = randk_params,
+    .id = 4,
+    .source = TITHE_INDICES_DRAWN,
+    .projection = true,
+    .scales = true,
+    .refuse = ti_select_refuse_k_and_keep,
+    .has_level = ti_select_has_k_or_keep,
+    .set_level = ti_select_set_k,
+    .max_count = ti_select_count,
+    .scratch = randk_scratch,
+    .select = randk_select,
+    .draw = randk_draw,
+    .claims = randk_claims,
 };

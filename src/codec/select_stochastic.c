@@ -1,33 +1,39 @@
 /* select_stochastic.c - coordinate i goes with probability p_i and then as x_i / p_i, where sum p_i = T.
  *
- * The probabilities that minimise the variance are p_i = min(1, |x_i| / M) with one M for all (water-filling):
- * the large entries go always and exactly, the others all have the magnitude x_i / p_i = M, which is therefore
- * written once. M is the root of h(M) = M * (T - #{|x_i| >= M}) - sum of the |x_i| below M, which is continuous,
- * convex and rising where it matters: Newton's method from above needs a few passes, and bisection over the bits
- * of M ends what Newton has not. Then E|C(x)|^2 = sum of the exact squares + M * (sum of the other magnitudes).
- * Keys: khirirat2021cat (SS), wangni2018. */
+ * The probabilities that minimise the variance are p_i = min(1, |x_i| / M) with one M for all
+ * (water-filling): the large entries go always and exactly, the others all have the magnitude x_i / p_i =
+ * M, which is therefore written once. M is the root of h(M) = M * (T - #{|x_i| >= M}) - sum of the |x_i|
+ * below M, which is continuous, convex and rising where it matters: Newton's method from above needs a few
+ * passes, and bisection over the bits of M ends what Newton has not. Then E|C(x)|^2 = sum of the exact
+ * squares + M * (sum of the other magnitudes). Keys: khirirat2021cat (SS), wangni2018. */
 #include "base/rng.h"
 #include "codec/select.h"
 #include "kernels/kernels.h"
 
 static const tithe_param stochastic_params[] = {
     {.name = "k", .doc = "expected number of entries, T", .fallback = NAN, .min = 1e-9, .max = 4294967295.0},
-    {.name = "keep", .doc = "T as a share of the coordinates: T = keep*n", .fallback = NAN, .min = 1e-9, .max = 1},
-    {.name = "scale", .doc = "unbiased, or contractive: multiplied by |x|^2 / E|C(x)|^2", .fallback = 0, .max = 1,
+    {.name = "keep",
+     .doc = "T as a share of the coordinates: T = keep*n",
+     .fallback = NAN,
+     .min = 1e-9,
+     .max = 1},
+    {.name = "scale",
+     .doc = "unbiased, or contractive: multiplied by |x|^2 / E|C(x)|^2",
+     .fallback = 0,
+     .max = 1,
      .choices = "unbiased|contractive"},
     {0}};
 
-static double expected_count(const double *params, size_t n, double level)
+static double expected_count(const double *params, size_t n)
 {
-    double expected = level;
-    if (!(expected > 0)) expected = isnan(params[SELECT_K]) ? params[SELECT_KEEP] * (double)n : params[SELECT_K];
+    const double expected = isnan(params[SELECT_K]) ? params[SELECT_KEEP] * (double)n : params[SELECT_K];
     return expected < (double)n ? expected : (double)n;
 }
 
 typedef struct water {
-    double from;    /* entries of at least this magnitude are exact */
-    size_t exact;   /* how many those are */
-    double rest;    /* sum of the magnitudes of the others */
+    double from;  /* entries of at least this magnitude are exact */
+    size_t exact; /* how many those are */
+    double rest;  /* sum of the magnitudes of the others */
 } water;
 
 static water measure(const tithe_select_call *c, double from)
@@ -98,7 +104,7 @@ static tithe_status stochastic_select(const tithe_select_call *c, tithe_selectio
     (void)error;
     s->count = 0;
     if (c->n == 0) return TITHE_OK;
-    const double budget = expected_count(c->params, c->n, c->level);
+    const double budget = expected_count(c->params, c->n);
     const water w = fill(c, budget);
     double shared = w.rest > 0 ? shared_magnitude(&w, budget) : 0;
     /* The probabilities have to fit the magnitude that is written, and that is a float. */
@@ -121,16 +127,16 @@ static tithe_status stochastic_select(const tithe_select_call *c, tithe_selectio
     return TITHE_OK;
 }
 
-static size_t stochastic_max_count(const double *params, size_t n, double level)
+static size_t stochastic_max_count(const double *params, size_t n)
 {
-    (void)params, (void)level;
+    (void)params;
     return n; /* T is what is expected, not what is drawn */
 }
 
 static void stochastic_claims(const double *params, size_t n, bool contractive, tithe_claims *claims)
 {
     /* The worst vector is a flat one: p_i = T/n for all. */
-    const double expected = ti_select_has_k_or_keep(params) ? expected_count(params, n, 0) : 1;
+    const double expected = ti_select_has_k_or_keep(params) ? expected_count(params, n) : 1;
     const double share = n ? expected / (double)n : 1;
     claims->traits = contractive && share < 1 ? 0 : TITHE_UNBIASED;
     claims->omega = contractive ? 0 : 1 / share - 1;
@@ -138,8 +144,17 @@ static void stochastic_claims(const double *params, size_t n, bool contractive, 
 }
 
 const tithe_selector ti_select_stochastic = {
-    .name = "stochastic", .summary = "each coordinate with its optimal probability", .paper = "khirirat2021cat",
-    .params = stochastic_params, .id = 5, .source = TITHE_INDICES_SENT, .shares = true,
-    .refuse = ti_select_refuse_k_and_keep, .has_level = ti_select_has_k_or_keep,
-    .max_count = stochastic_max_count, .select = stochastic_select, .claims = stochastic_claims,
+    .name = "stochastic",
+    .summary = "each coordinate with its optimal probability",
+    .paper = "khirirat2021cat",
+    .params = stochastic_params,
+    .id = 5,
+    .source = TITHE_INDICES_SENT,
+    .shares = true,
+    .refuse = ti_select_refuse_k_and_keep,
+    .has_level = ti_select_has_k_or_keep,
+    .set_level = ti_select_set_k,
+    .max_count = stochastic_max_count,
+    .select = stochastic_select,
+    .claims = stochastic_claims,
 };

@@ -1,4 +1,5 @@
-/* select_threshold.c - every coordinate with |x_i| >= lambda: an absolute compressor, |C(x) - x|^2 <= lambda^2 d.
+/* select_threshold.c - every coordinate with |x_i| >= lambda: an absolute compressor, |C(x) - x|^2 <=
+ * lambda^2 d.
  *
  * Any number may survive, none included. Keys: danilova2022, sahu2021. */
 #include "codec/select.h"
@@ -6,21 +7,23 @@
 
 enum { LAMBDA = 0 };
 
-static const tithe_param threshold_params[] = {{.name = "lambda",
-                                                .doc = "smallest magnitude that is sent",
-                                                .fallback = NAN,
-                                                .min = 0,
-                                                .max = 1e300},
-                                               {0}};
+static const tithe_param threshold_params[] = {
+    {.name = "lambda", .doc = "smallest magnitude that is sent", .fallback = NAN, .min = 0, .max = 1e300},
+    {0}};
 
 static bool threshold_has_level(const double *params)
 {
     return !isnan(params[LAMBDA]);
 }
 
-static size_t threshold_max_count(const double *params, size_t n, double level)
+static void threshold_set_level(double *params, double level)
 {
-    (void)params, (void)level;
+    params[LAMBDA] = level;
+}
+
+static size_t threshold_max_count(const double *params, size_t n)
+{
+    (void)params;
     return n;
 }
 
@@ -35,7 +38,7 @@ static uint32_t least_bits(double lambda)
 static tithe_status threshold_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
     (void)error;
-    const double lambda = c->level > 0 ? c->level : c->params[LAMBDA];
+    const double lambda = c->params[LAMBDA];
     s->count = 0;
     if (c->type == TITHE_F32) {
         const select_job job = {
@@ -52,7 +55,8 @@ static tithe_status threshold_select(const tithe_select_call *c, tithe_selection
         return finite ? TITHE_OK : TITHE_E_NONFINITE;
     }
     for (size_t i = 0; i < c->n; i++) {
-        s->indices[s->count] = (uint32_t)i; /* always stored, kept only if it counts: no branch to mispredict */
+        s->indices[s->count] =
+            (uint32_t)i; /* always stored, kept only if it counts: no branch to mispredict */
         s->count += select_magnitude(c, i) >= lambda;
     }
     return TITHE_OK;
@@ -68,8 +72,18 @@ static void threshold_claims(const double *params, size_t n, bool contractive, t
 }
 
 const tithe_selector ti_select_threshold = {
-    .name = "threshold", .summary = "every magnitude of at least lambda", .paper = "danilova2022",
-    .params = threshold_params, .id = 2, .source = TITHE_INDICES_SENT, .projection = true, .absolute = true, .fuses = true,
-    .has_level = threshold_has_level, .max_count = threshold_max_count, .select = threshold_select,
+    .name = "threshold",
+    .summary = "every magnitude of at least lambda",
+    .paper = "danilova2022",
+    .params = threshold_params,
+    .id = 2,
+    .source = TITHE_INDICES_SENT,
+    .projection = true,
+    .absolute = true,
+    .fuses = true,
+    .has_level = threshold_has_level,
+    .set_level = threshold_set_level,
+    .max_count = threshold_max_count,
+    .select = threshold_select,
     .claims = threshold_claims,
 };

@@ -1,10 +1,11 @@
 /* select_top.c - exact top-k in one pass over the data.
  *
- * A sample brackets the k-th largest magnitude. One pass keeps what is not below the bracket, which is a little more
- * than k; the k-th largest of those is found exactly, and the surplus goes. The sample decides how fast it is, never
- * what comes out: too few survivors, or more than there is room for, and the k-th largest is found by counting digits
- * over all the data. Where the bracket is one value, as for gradients with fewer than k non-zeros, what is above it is
- * kept, and the lowest positions that equal it fill up to k. */
+ * A sample brackets the k-th largest magnitude. One pass keeps what is not below the bracket, which is a
+ * little more than k; the k-th largest of those is found exactly, and the surplus goes. The sample decides
+ * how fast it is, never what comes out: too few survivors, or more than there is room for, and the k-th
+ * largest is found by counting digits over all the data. Where the bracket is one value, as for gradients
+ * with fewer than k non-zeros, what is above it is kept, and the lowest positions that equal it fill up to
+ * k. */
 #include "base/rng.h"
 #include "codec/select.h"
 #include "kernels/parallel.h"
@@ -26,9 +27,9 @@ static inline uint64_t key_at(const key_list *list, size_t i)
     return list->c ? select_key(list->c, list->first + i) : list->keys[i] & 0x7fffffffu;
 }
 
-/* The k-th largest key, digit by digit from the top: each pass counts the keys that agree with the digits found so
- * far. *ties says how many keys equal to it belong to the k. Four counters for each digit, since equal neighbours
- * would wait for each other. */
+/* The k-th largest key, digit by digit from the top: each pass counts the keys that agree with the digits
+ * found so far. *ties says how many keys equal to it belong to the k. Four counters for each digit, since
+ * equal neighbours would wait for each other. */
 static uint64_t kth_largest(const key_list *list, size_t k, size_t *ties)
 {
     unsigned shift = list->bits;
@@ -95,7 +96,7 @@ size_t ti_select_top_room(size_t n, size_t k)
 size_t ti_select_top_scratch(size_t n, size_t room)
 {
     if (n < SMALL) return 0;
-    return (room > SAMPLE ? room : SAMPLE) * sizeof(uint32_t);
+    return ((room > SAMPLE ? room : SAMPLE) + 16) * sizeof(uint32_t);
 }
 
 /* One position from each of SAMPLE equal stretches. */
@@ -104,11 +105,12 @@ static bracket sample(const tithe_select_call *c, size_t first, size_t n, size_t
     uint32_t *keys = c->scratch;
     const float *x = (const float *)c->x + first, *g = c->gradient ? c->gradient + first : NULL;
     for (size_t i = 0; i < SAMPLE; i++) {
-        const size_t begin = n / SAMPLE * i;
-        const size_t at = begin + (size_t)(rng_mix(i + c->key.a) % (n / SAMPLE));
+        const uint64_t begin = (uint64_t)i * n / SAMPLE, end = (uint64_t)(i + 1) * n / SAMPLE;
+        const size_t at = (size_t)(begin + rng_mix(i + c->key.a) % (end - begin));
         keys[i] = f32_bits(g ? x[at] + c->gamma * g[at] : x[at]) & 0x7fffffffu;
     }
-    const double share = (double)k / (double)n, expected = share * SAMPLE, slack = 4 * spread(share) * SAMPLE + 4;
+    const double share = (double)k / (double)n, expected = share * SAMPLE,
+                 slack = 4 * spread(share) * SAMPLE + 4;
     const key_list list = {NULL, keys, 0, SAMPLE, 31};
     size_t ties;
     bracket b = {0, 0x7fffffffu};
@@ -117,50 +119,41 @@ static bracket sample(const tithe_select_call *c, size_t first, size_t n, size_t
     return b;
 }
 
-/* Of `count` survivors, of which at least k, keep the k largest in place. */
-static void keep_largest(tithe_selection *s, size_t start, size_t count, size_t k, uint32_t high, uint32_t *band)
+/* Of `count` survivors, of which at least k, keep the k largest in place. The k-th is looked for in the
+ * band up to the bracket's upper end only, unless the sample lied about that. */
+static void keep_largest(tithe_selection *s, size_t start, size_t count, size_t k, uint32_t high,
+                         uint32_t *band)
 {
-    const float *values = (const float *)s->values + start;
-    size_t in_band = 0, ties;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t key = f32_bits(values[i]) & 0x7fffffffu;
-        band[in_band] = key;
-        in_band += key <= high;
-    }
-    const size_t above = count - in_band;
-    key_list list = {NULL, band, 0, in_band, 31};
-    size_t wanted = k - above;
-    if (above >= k) { /* the sample lied about the upper end */
-        for (size_t i = 0; i < count; i++) band[i] = f32_bits(values[i]);
-        list.n = count;
-        wanted = k;
-    }
-    const uint32_t least = (uint32_t)kth_largest(&list, wanted, &ties);
-    float *to = (float *)s->values + start;
-    uint32_t *at = s->indices + start;
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        const float value = to[i];
-        const uint32_t index = at[i], key = f32_bits(value) & 0x7fffffffu;
-        const bool tie = key == least && ties > 0;
-        to[kept] = value;
-        at[kept] = index;
-        ties -= tie;
-        kept += key > least || tie;
+    float *values = (float *)s->values + start;
+    uint32_t *indices = s->indices + start;
+    size_t in_band = ti_kernels()->collect(values, count, high, band);
+    if (count - in_band >= k) in_band = ti_kernels()->collect(values, count, 0x7fffffffu, band);
+    const key_list list = {NULL, band, 0, in_band, 31};
+    size_t ties;
+    const uint32_t least = (uint32_t)kth_largest(&list, k - (count - in_band), &ties);
+    const size_t left = ti_kernels()->compact(indices, values, count, least);
+    if (left == k) return;
+    size_t kept = 0; /* more equal the k-th than belong: the lowest positions do */
+    for (size_t i = 0; i < left; i++) {
+        const bool tie = (f32_bits(values[i]) & 0x7fffffffu) == least, take = !tie || ties > 0;
+        ties -= tie && take;
+        values[kept] = values[i];
+        indices[kept] = indices[i];
+        kept += take;
     }
 }
 
-/* `count` positions above the value `least` were found; the lowest ones that equal it fill up to k. The gaps between
- * the former are walked from the back, so that both lists merge in place. */
-static void fill_with_ties(const tithe_select_call *c, size_t first, size_t n, size_t k, uint32_t least, size_t count,
-                           tithe_selection *s)
+/* `count` positions above the value `least` were found; the lowest ones that equal it fill up to k. The
+ * gaps between the former are walked from the back, so that both lists merge in place. */
+static void fill_with_ties(const tithe_select_call *c, size_t first, size_t n, size_t k, uint32_t least,
+                           size_t count, tithe_selection *s)
 {
     float *values = (float *)s->values + s->count;
     uint32_t *indices = s->indices + s->count;
     size_t missing = k - count, end = first;
     for (size_t found = 0; found < missing && end < first + n; end++) found += select_key(c, end) == least;
     size_t from = count, to = k;
-    for (size_t i = end; missing > 0; ) {
+    for (size_t i = end; missing > 0;) {
         i--;
         while (from > 0 && indices[from - 1] > i) {
             indices[--to] = indices[--from];
@@ -173,8 +166,8 @@ static void fill_with_ties(const tithe_select_call *c, size_t first, size_t n, s
     }
 }
 
-static size_t survivors(const tithe_select_call *c, const float *gradient, size_t first, size_t n, uint32_t least,
-                        size_t room, tithe_selection *s, bool *finite)
+static size_t survivors(const tithe_select_call *c, const float *gradient, size_t first, size_t n,
+                        uint32_t least, size_t room, tithe_selection *s, bool *finite)
 {
     const select_job job = {
         .source = {(float *)(uintptr_t)c->x + first, gradient ? gradient + first : NULL, c->gamma},

@@ -10,9 +10,15 @@ enum { RULE = 2, PER = 3 };
 
 static const tithe_param topk_params[] = {
     SELECT_K_AND_KEEP,
-    {.name = "rule", .doc = "who says how many: k, or l2 (smallest top set whose l1 norm reaches the l2 norm)",
-     .fallback = 0, .max = 1, .choices = "k|l2"},
-    {.name = "per", .doc = "k of the whole vector, or of each layer that the call lists", .fallback = 0, .max = 1,
+    {.name = "rule",
+     .doc = "who says how many: k, or l2 (smallest top set whose l1 norm reaches the l2 norm)",
+     .fallback = 0,
+     .max = 1,
+     .choices = "k|l2"},
+    {.name = "per",
+     .doc = "k of the whole vector, or of each layer that the call lists",
+     .fallback = 0,
+     .max = 1,
      .choices = "all|layer"},
     {0}};
 
@@ -23,33 +29,40 @@ static bool topk_has_level(const double *params)
 
 static const char *topk_refuse(const double *params)
 {
-    if (params[RULE] == 1 && ti_select_has_k_or_keep(params)) return "rule=l2 finds its own k: leave k and keep out";
+    if (params[RULE] == 1 && ti_select_has_k_or_keep(params))
+        return "rule=l2 finds its own k: leave k and keep out";
     return ti_select_refuse_k_and_keep(params);
 }
 
-/* m = ceil(sqrt(n)) entries always do: with a_m the smallest of the top m, the others add at most (n-m) a_m^2 to
- * |x|_2^2, while the m(m-1) cross terms of S1(m)^2 add at least that much, since m^2 >= n. One more for rounding.
- */
+/* m = ceil(sqrt(n)) entries always do: with a_m the smallest of the top m, the others add at most (n-m)
+ * a_m^2 to |x|_2^2, while the m(m-1) cross terms of S1(m)^2 add at least that much, since m^2 >= n. One
+ * more for rounding. */
 static size_t l2_limit(size_t n)
 {
     size_t limit = (size_t)ceil(sqrt((double)n)) + 1;
     return limit < n ? limit : n;
 }
 
-static size_t topk_max_count(const double *params, size_t n, double level)
+static void topk_set_level(double *params, double level)
+{
+    ti_select_set_k(params, level);
+    params[RULE] = 0;
+}
+
+static size_t topk_max_count(const double *params, size_t n)
 {
     if (params[PER] == 1) return n; /* depends on the layers */
-    return params[RULE] == 1 && !(level > 0) ? l2_limit(n) : ti_select_count(params, n, level);
+    return params[RULE] == 1 ? l2_limit(n) : ti_select_count(params, n);
 }
 
-static size_t topk_room(const double *params, size_t n, double level)
+static size_t topk_room(const double *params, size_t n)
 {
-    return params[PER] == 1 ? n : ti_select_top_room(n, topk_max_count(params, n, level));
+    return params[PER] == 1 ? n : ti_select_top_room(n, topk_max_count(params, n));
 }
 
-static size_t topk_scratch(const double *params, size_t n, double level)
+static size_t topk_scratch(const double *params, size_t n)
 {
-    const size_t search = ti_select_top_scratch(n, topk_room(params, n, level));
+    const size_t search = ti_select_top_scratch(n, topk_room(params, n));
     const size_t heap = params[RULE] == 1 ? l2_limit(n) * 2 * sizeof(uint64_t) : 0;
     return heap > search ? heap : search;
 }
@@ -116,8 +129,8 @@ static bool select_l2(const tithe_select_call *c, size_t first, size_t n, tithe_
 static bool select_part(const tithe_select_call *c, size_t first, size_t n, tithe_selection *s)
 {
     if (n == 0) return true;
-    if (c->params[RULE] == 1 && !(c->level > 0)) return select_l2(c, first, n, s);
-    return ti_select_top(c, first, n, ti_select_count(c->params, n, c->level), s);
+    if (c->params[RULE] == 1) return select_l2(c, first, n, s);
+    return ti_select_top(c, first, n, ti_select_count(c->params, n), s);
 }
 
 static tithe_status topk_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
@@ -126,14 +139,18 @@ static tithe_status topk_select(const tithe_select_call *c, tithe_selection *s, 
     if (c->params[PER] == 0) return select_part(c, 0, c->n, s) ? TITHE_OK : TITHE_E_NONFINITE;
     size_t total = 0;
     for (size_t i = 0; c->call->segments && i < c->call->segment_count; i++) {
-        if (c->call->segments[i] > c->n - total) break;
+        if (c->call->segments[i] > c->n - total) {
+            total = SIZE_MAX; /* too many, even if those before it were just enough */
+            break;
+        }
         total += c->call->segments[i];
     }
     if (total != c->n || !c->call->segments || c->call->segment_count == 0)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "per=layer needs the lengths of the layers, and they must add up to the %zu numbers handed "
-                       "in.",
-                       c->n);
+        return ti_fail(
+            error, TITHE_E_ARGUMENT, 0,
+            "per=layer needs the lengths of the layers, and they must add up to the %zu numbers handed "
+            "in.",
+            c->n);
     /* Either all layers get the gradient or none, so it is added before the first is looked at. */
     if (!ti_select_top(c, 0, c->n, 0, s)) return TITHE_E_NONFINITE;
     tithe_select_call layer = *c;
@@ -154,14 +171,27 @@ static void topk_claims(const double *params, size_t n, bool contractive, tithe_
     if (n == 0 || params[RULE] == 1 || !ti_select_has_k_or_keep(params))
         claims->delta = n ? 1.0 / (double)n : 1; /* at least one entry, and the largest */
     else if (params[PER] == 1 && isnan(params[SELECT_K]))
-        claims->delta = params[SELECT_KEEP] * 2 / 3; /* max(1, round(z)) >= 2/3 z, whatever the layer's length */
+        claims->delta =
+            params[SELECT_KEEP] * 2 / 3; /* max(1, round(z)) >= 2/3 z, whatever the layer's length */
     else
-        claims->delta = (double)ti_select_count(params, n, 0) / (double)n;
+        claims->delta = (double)ti_select_count(params, n) / (double)n;
 }
 
 const tithe_selector ti_select_topk = {
-    .name = "topk", .summary = "the k largest magnitudes", .paper = "khirirat2021cat", .params = topk_params, .id = 1,
-    .source = TITHE_INDICES_SENT, .projection = true, .refuse = topk_refuse, .has_level = topk_has_level,
+    .name = "topk",
+    .summary = "the k largest magnitudes",
+    .paper = "khirirat2021cat",
+    .params = topk_params,
+    .id = 1,
+    .source = TITHE_INDICES_SENT,
+    .projection = true,
+    .refuse = topk_refuse,
+    .has_level = topk_has_level,
+    .set_level = topk_set_level,
     .fuses = true,
-    .max_count = topk_max_count, .room = topk_room, .scratch = topk_scratch, .select = topk_select, .claims = topk_claims,
+    .max_count = topk_max_count,
+    .room = topk_room,
+    .scratch = topk_scratch,
+    .select = topk_select,
+    .claims = topk_claims,
 };

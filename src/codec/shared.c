@@ -1,7 +1,8 @@
-/* shared.c - the entries of `stochastic` that all have one magnitude: it is written once, and a sign for each.
+/* shared.c - the entries of `stochastic` that all have one magnitude: it is written once, and a sign for
+ * each.
  *
- * number of such entries | [magnitude] | [coding, places of the exact ones among all entries] | signs
- * The brackets are left out when there is nothing to say: no such entry, or no other. */
+ * number of such entries | [magnitude] | [coding, places of the exact ones among all entries] | signs The
+ * brackets are left out when there is nothing to say: no such entry, or no other. */
 #include "codec/codec.h"
 
 #include <math.h>
@@ -12,11 +13,6 @@ uint64_t ti_shared_max_bits(tithe_type type, size_t count)
     const uint64_t number = varint_size((uint32_t)count), magnitude = type_size(type), coding = 1;
     /* Places take at most a bit for each entry, and so do signs; both are padded. */
     return 8 * (number + magnitude + coding + 2 * (bytes_of_bits(count) + 1));
-}
-
-static double value_at(const tithe_codec *codec, const void *x, size_t i)
-{
-    return codec->type == TITHE_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
 
 static void regroup(const workspace *w, size_t count, shared_group *group)
@@ -34,7 +30,7 @@ shared_group ti_shared_split(const tithe_codec *codec, const void *x, const tith
 {
     shared_group group = {.magnitude = s->shared * s->factor};
     for (size_t i = 0; i < s->count; i++) {
-        if (fabs(value_at(codec, x, s->indices[i])) < s->exact_from) continue;
+        if (fabs(number_at(codec->type, x, s->indices[i])) < s->exact_from) continue;
         if (codec->type == TITHE_F32)
             ((float *)w->values)[group.exact_count] = ((const float *)w->values)[i];
         else
@@ -72,59 +68,51 @@ static void add_signed(const tithe_codec *codec, const uint8_t *signs, const sha
 }
 
 size_t ti_shared_write(const tithe_codec *codec, const void *x, const shared_group *group, const workspace *w,
-                       size_t count, uint8_t *dst, uint64_t *bits, const tithe_sink *sent)
+                       size_t count, uint8_t *dst, const tithe_sink *sent)
 {
     uint8_t *p = put_varint(dst, (uint32_t)group->shared_count);
-    *bits = (uint64_t)(p - dst) * 8;
     if (group->shared_count == 0) return (size_t)(p - dst);
     if (codec->type == TITHE_F32)
         put_f32(p, (float)group->magnitude);
     else
         put_f64(p, group->magnitude);
     p += type_size(codec->type);
-    *bits += type_size(codec->type) * 8;
     if (indices_have_coding(group->exact_count, count)) {
         *p++ = ti_indices_byte(&group->plan);
         ti_indices_write(&group->plan, w->exact, group->exact_count, count, p);
         p += bytes_of_bits(group->plan.bits);
-        *bits += 8 + group->plan.bits;
     }
     memset(p, 0, bytes_of_bits(group->shared_count));
     for (size_t i = 0; i < group->shared_count; i++) {
-        const bool negative = value_at(codec, x, w->regroup[group->exact_count + i]) < 0;
+        const bool negative = number_at(codec->type, x, w->regroup[group->exact_count + i]) < 0;
         p[i / 8] |= (uint8_t)(negative << i % 8);
     }
-    *bits += group->shared_count;
     add_signed(codec, p, group, w, sent);
     return (size_t)(p - dst) + bytes_of_bits(group->shared_count);
 }
 
 bool ti_shared_read(const tithe_codec *codec, const uint8_t *src, size_t length, size_t count, workspace *w,
-                    shared_group *group, size_t *used, uint64_t *bits)
+                    shared_group *group, size_t *used)
 {
     const uint8_t *end = src + length;
     uint32_t shared;
     const uint8_t *p = get_varint(src, end, &shared);
     if (!p || shared > count) return false;
     *group = (shared_group){.exact_count = count - shared, .shared_count = shared};
-    *bits = (uint64_t)(p - src) * 8;
     if (shared) {
         if ((size_t)(end - p) < type_size(codec->type)) return false;
         group->magnitude = codec->type == TITHE_F32 ? (double)get_f32(p) : get_f64(p);
         if (!isfinite(group->magnitude) || signbit(group->magnitude)) return false;
         p += type_size(codec->type);
-        *bits += type_size(codec->type) * 8;
         if (indices_have_coding(group->exact_count, count)) {
             if (p == end || !ti_indices_from_byte(*p++, &group->plan)) return false;
             if (!ti_indices_read(&group->plan, p, (size_t)(end - p), group->exact_count, count, w->exact))
                 return false;
             p += bytes_of_bits(group->plan.bits);
-            *bits += 8 + group->plan.bits;
         }
         if ((size_t)(end - p) < bytes_of_bits(shared)) return false;
         if (shared % 8 && p[shared / 8] >> shared % 8) return false;
         p += bytes_of_bits(shared);
-        *bits += shared;
     }
     if (!shared)
         for (size_t i = 0; i < count; i++) w->exact[i] = (uint32_t)i;

@@ -1,31 +1,40 @@
 /* sizes.c - how long a frame and how large a scratch can get, before anything is encoded. */
 #include "codec/codec.h"
 
-size_t ti_codec_max_count(const tithe_codec *codec, size_t n, double level)
+tithe_codec ti_codec_at(const tithe_codec *codec, double level)
 {
-    if (!codec->has_level && !(level > 0)) return n;
-    const size_t count = codec->selector->max_count(codec->selector_params, n, level);
+    tithe_codec at = *codec;
+    if (!(level > 0)) return at;
+    if (codec->selector->set_level) {
+        codec->selector->set_level(at.selector_params, level);
+        at.has_level = true;
+    }
+    /* Under `all` there is nothing to select, so the level is the quantizer's: its parameter marked LEVEL. */
+    const tithe_param *table = codec->quantizer->params;
+    for (int i = 0; codec->selector->source == TITHE_INDICES_ALL && table[i].name; i++)
+        if (table[i].wire == TITHE_WIRE_LEVEL) at.quantizer_params[i] = level;
+    return at;
+}
+
+size_t ti_codec_max_count(const tithe_codec *codec, size_t n)
+{
+    if (!codec->has_level) return n;
+    const size_t count = codec->selector->max_count(codec->selector_params, n);
     return count < n ? count : n;
 }
 
-size_t ti_codec_room(const tithe_codec *codec, size_t n, double level)
+size_t ti_codec_room(const tithe_codec *codec, size_t n)
 {
-    const size_t most = ti_codec_max_count(codec, n, level);
-    if (!codec->selector->room || (!codec->has_level && !(level > 0))) return most;
-    const size_t room = codec->selector->room(codec->selector_params, n, level);
+    const size_t most = ti_codec_max_count(codec, n);
+    if (!codec->selector->room || !codec->has_level) return most;
+    const size_t room = codec->selector->room(codec->selector_params, n);
     return room > most ? room : most;
 }
 
-/* Under `all` there is nothing to select, so a tuner's level is the quantizer's: its parameter marked LEVEL. */
-tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call *call, size_t count,
-                                     double params[TITHE_MAX_PARAMS])
+tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call *call, size_t count)
 {
-    memcpy(params, codec->quantizer_params, sizeof codec->quantizer_params);
-    const tithe_param *table = codec->quantizer->params;
-    for (int i = 0; call->level > 0 && codec->selector->source == TITHE_INDICES_ALL && table[i].name; i++)
-        if (table[i].wire == TITHE_WIRE_LEVEL) params[i] = call->level;
     return (tithe_quant_call){
-        .params = params,
+        .params = codec->quantizer_params,
         .type = codec->type,
         .contractive = codec->contractive,
         .count = count,
@@ -34,25 +43,36 @@ tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call 
     };
 }
 
+/* The codec at the highest level that a call may bring: itself, unless its level is open. */
+static tithe_codec at_most(const tithe_codec *codec, size_t n)
+{
+    double level = (double)n;
+    const tithe_param *table = codec->quantizer->params;
+    for (int i = 0; codec->selector->source == TITHE_INDICES_ALL && table[i].name; i++)
+        if (table[i].wire == TITHE_WIRE_LEVEL) level = table[i].max;
+    return ti_codec_at(codec, codec->open_level && !codec->selector->absolute ? level : 0);
+}
+
 /* ---- frames ------------------------------------------------------------------------------------------- */
 
 size_t tithe_codec_length(const tithe_codec *codec, size_t n, size_t entries, tithe_form form)
 {
     if (entries > n || codec->selector->source == TITHE_INDICES_ALL) entries = n;
-    double params[TITHE_MAX_PARAMS];
     const tithe_call call = {.form = form};
-    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, entries, params);
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, entries);
     uint64_t bits = codec->quantizer->max_bits(&quant);
     size_t bytes = ti_header_bound(codec, n, entries, form) + CHECKSUM_BYTES;
-    if (codec->selector->source == TITHE_INDICES_SENT) bytes += bytes_of_bits(ti_indices_max_bits(entries, n));
+    if (codec->selector->source == TITHE_INDICES_SENT)
+        bytes += bytes_of_bits(ti_indices_max_bits(entries, n));
     if (codec->selector->shares) bits += ti_shared_max_bits(codec->type, entries);
     return bytes + bytes_of_bits(bits);
 }
 
 size_t tithe_codec_bound(const tithe_codec *codec, size_t n)
 {
-    const size_t most = ti_codec_max_count(codec, n, 0);
-    const size_t longest = tithe_codec_length(codec, n, most, TITHE_SELF_CONTAINED);
+    const tithe_codec highest = at_most(codec, n);
+    const size_t most = ti_codec_max_count(&highest, n);
+    const size_t longest = tithe_codec_length(&highest, n, most, TITHE_SELF_CONTAINED);
     if (codec->selector->source != TITHE_INDICES_SENT || most < n || n == 0) return longest;
     /* All n entries need no indices, one less does: the only place where fewer entries take more. */
     return longest + 1 + bytes_of_bits(ti_indices_max_bits(n - 1, n));
@@ -71,7 +91,7 @@ typedef struct workspace_sizes {
     size_t indices, exact, regroup, values, selector;
 } workspace_sizes;
 
-static workspace_sizes sizes_of(const tithe_codec *codec, workspace_use use, size_t n, size_t count, double level)
+static workspace_sizes sizes_of(const tithe_codec *codec, workspace_use use, size_t n, size_t count)
 {
     workspace_sizes s = {0};
     const tithe_selector *selector = codec->selector;
@@ -82,33 +102,34 @@ static workspace_sizes sizes_of(const tithe_codec *codec, workspace_use use, siz
     if (selector->shares) s.exact = s.regroup = s.indices;
     /* A decoder selects nothing, but it may have to draw. */
     if (selector->scratch && (use == TO_ENCODE || selector->source == TITHE_INDICES_DRAWN))
-        s.selector = aligned(selector->scratch(codec->selector_params, n, level));
+        s.selector = aligned(selector->scratch(codec->selector_params, n));
     return s;
 }
 
-size_t ti_workspace_size(const tithe_codec *codec, workspace_use use, size_t n, size_t count, double level)
+size_t ti_workspace_size(const tithe_codec *codec, workspace_use use, size_t n, size_t count)
 {
-    const workspace_sizes s = sizes_of(codec, use, n, count, level);
+    const workspace_sizes s = sizes_of(codec, use, n, count);
     const size_t total = s.indices + s.exact + s.regroup + s.values + s.selector;
     return total ? total + ALIGNMENT : 0;
 }
 
 size_t tithe_codec_scratch(const tithe_codec *codec, size_t n)
 {
-    const double level = codec->has_level ? 0 : (double)n; /* an open level may be anything */
-    return ti_workspace_size(codec, TO_ENCODE, n, ti_codec_room(codec, n, level), level);
+    const tithe_codec highest = at_most(codec, n);
+    return ti_workspace_size(&highest, TO_ENCODE, n, ti_codec_room(&highest, n));
 }
 
 tithe_status ti_workspace_carve(const tithe_codec *codec, workspace_use use, size_t n, size_t count,
                                 const tithe_call *call, workspace *w, tithe_error *error)
 {
-    const size_t needed = ti_workspace_size(codec, use, n, count, call->level);
+    const size_t needed = ti_workspace_size(codec, use, n, count);
     *w = (workspace){0};
     if (needed == 0) return TITHE_OK;
     if (!call->scratch || call->scratch_size < needed)
-        return ti_fail(error, TITHE_E_SPACE, call->scratch_size, "The scratch has %zu bytes, but %zu are needed.",
+        return ti_fail(error, TITHE_E_SPACE, call->scratch_size,
+                       "The scratch has %zu bytes, but %zu are needed.",
                        call->scratch ? call->scratch_size : 0, needed);
-    const workspace_sizes s = sizes_of(codec, use, n, count, call->level);
+    const workspace_sizes s = sizes_of(codec, use, n, count);
     char *at = (char *)call->scratch + (ALIGNMENT - (uintptr_t)call->scratch % ALIGNMENT) % ALIGNMENT;
     w->indices = (uint32_t *)(void *)at;
     w->exact = (uint32_t *)(void *)(at += s.indices);

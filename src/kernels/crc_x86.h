@@ -1,4 +1,5 @@
-/* crc_x86.h - CRC-32C with the instruction that x86 has for it (SSE 4.2), for the tables of AVX2 and AVX-512. */
+/* crc_x86.h - CRC-32C with the instruction that x86 has for it (SSE 4.2), for the tables of AVX2 and
+ * AVX-512. */
 #ifndef KERNELS_CRC_X86_H
 #define KERNELS_CRC_X86_H
 
@@ -6,10 +7,12 @@
 
 #include "base/bytes.h"
 
-/* The CRC as if so many bytes of zeros had followed: a product modulo the polynomial, K = x^(8*bytes - 33). */
+/* The CRC as if so many bytes of zeros had followed: a product modulo the polynomial, K = x^(8*bytes -
+ * 33). */
 static inline uint64_t shifted(uint64_t crc, uint32_t k)
 {
-    const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)crc), _mm_cvtsi32_si128((int)k), 0);
+    const __m128i product =
+        _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)crc), _mm_cvtsi32_si128((int)k), 0);
     return _mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
 }
 

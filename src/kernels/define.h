@@ -1,5 +1,6 @@
-/* define.h - what every kernel computes, in plain C. The compiler vectorises most of it; a table for an instruction
- * set starts from these functions, compiled with its flags, and replaces those where hand-written code is faster. */
+/* define.h - what every kernel computes, in plain C. The compiler vectorises most of it; a table for an
+ * instruction set starts from these functions, compiled with its flags, and replaces those where
+ * hand-written code is faster. */
 #ifndef KERNELS_DEFINE_H
 #define KERNELS_DEFINE_H
 
@@ -83,7 +84,8 @@ static inline void define_add_scaled(float *y, const float *x, float scale, size
 
 enum { RNG_LANES = 8 };
 
-static inline void define_random_start(tithe_key key, uint64_t block, uint64_t s0[RNG_LANES], uint64_t s1[RNG_LANES])
+static inline void define_random_start(tithe_key key, uint64_t block, uint64_t s0[RNG_LANES],
+                                       uint64_t s1[RNG_LANES])
 {
     for (int lane = 0; lane < RNG_LANES; lane++) {
         const uint64_t counter = block * RNG_LANES + (uint64_t)lane;
@@ -118,14 +120,24 @@ static inline float define_load(const kernel_source *s, size_t i)
     return s->g ? s->x[i] + s->gamma * s->g[i] : s->x[i];
 }
 
+/* What becomes of e where the sum is not finite. */
+static inline void define_store_overflow(const kernel_source *s, size_t i)
+{
+    if (!s->g || !isfinite(s->x[i])) return;
+    const float added = s->gamma * s->g[i];
+    if (isfinite(added)) s->x[i] = copysignf(0x1.fffffep127f, added);
+}
+
 static inline bool define_is_finite(uint32_t bits)
 {
     return (bits & 0x7f800000u) != 0x7f800000u;
 }
 
-/* The exponent field after random rounding. Sixteen random bits decide against the top of the mantissa, unless they
- * equal it; that one case in 65536 looks up seven more bits. P(up) is mantissa / 2^23 to the last bit. */
-static inline uint32_t define_natural_round(uint32_t bits, uint32_t random16, tithe_key key, uint64_t position)
+/* The exponent field after random rounding. Sixteen random bits decide against the top of the mantissa,
+ * unless they equal it; that one case in 65536 looks up seven more bits. P(up) is mantissa / 2^23 to the
+ * last bit. */
+static inline uint32_t define_natural_round(uint32_t bits, uint32_t random16, tithe_key key,
+                                            uint64_t position)
 {
     const uint32_t magnitude = bits & 0x7fffffffu, mantissa = magnitude & 0x7fffffu, top = mantissa >> 7;
     bool up = random16 < top;
@@ -141,7 +153,8 @@ static inline uint32_t define_half(const uint32_t *random, size_t i)
 }
 
 /* Values [begin, end), whose random numbers are random[0] on. */
-static inline bool define_natural_values(const natural_job *job, size_t begin, size_t end, const uint32_t *random)
+static inline bool define_natural_values(const natural_job *job, size_t begin, size_t end,
+                                         const uint32_t *random)
 {
     bool finite = true;
     for (size_t i = begin; i < end; i++) {
@@ -153,9 +166,10 @@ static inline bool define_natural_values(const natural_job *job, size_t begin, s
         job->fields[i] = (uint8_t)field;
         if (i % 8 == 0) job->signs[i / 8] = 0;
         job->signs[i / 8] |= (uint8_t)(bits >> 31 << i % 8);
-        if (!define_is_finite(bits))
+        if (!define_is_finite(bits)) {
             finite = false;
-        else if (job->subtract)
+            define_store_overflow(&job->source, i);
+        } else if (job->subtract)
             job->source.x[i] = v - f32_from_bits((bits & 0x80000000u) | field << 23) * job->factor;
         else if (job->source.g)
             job->source.x[i] = v;
@@ -175,8 +189,8 @@ static inline bool define_natural_encode(const natural_job *job)
     return finite;
 }
 
-static inline void define_natural_decode_add(const uint8_t *fields, const uint8_t *signs, size_t n, float factor,
-                                             float scale, float *y)
+static inline void define_natural_decode_add(const uint8_t *fields, const uint8_t *signs, size_t n,
+                                             float factor, float scale, float *y)
 {
     for (size_t i = 0; i < n; i++) {
         const uint32_t sign = (uint32_t)(signs[i / 8] >> i % 8 & 1) << 31;
@@ -202,9 +216,10 @@ static inline size_t define_select_from(const select_job *job, size_t begin, siz
     for (size_t i = begin; i < job->n; i++) {
         const float v = define_load(&job->source, i);
         const uint32_t bits = f32_bits(v);
-        if (!define_is_finite(bits))
+        if (!define_is_finite(bits)) {
             *finite = false;
-        else if (job->source.g)
+            define_store_overflow(&job->source, i);
+        } else if (job->source.g)
             job->source.x[i] = v;
         if ((bits & 0x7fffffffu) < job->least) continue;
         if (count < job->capacity) {
@@ -221,6 +236,30 @@ static inline size_t define_select(const select_job *job, bool *finite)
     return define_select_from(job, 0, 0, finite);
 }
 
+/* In place: entries whose magnitude has at least the bits `least`, in order. */
+static inline size_t define_compact(uint32_t *indices, float *values, size_t n, uint32_t least)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float value = values[i];
+        values[kept] = value;
+        indices[kept] = indices[i];
+        kept += (f32_bits(value) & 0x7fffffffu) >= least;
+    }
+    return kept;
+}
+
+static inline size_t define_collect(const float *values, size_t n, uint32_t most, uint32_t *keys)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t key = f32_bits(values[i]) & 0x7fffffffu;
+        keys[count] = key;
+        count += key <= most;
+    }
+    return count;
+}
+
 /* ---- dithering ---------------------------------------------------------------------------------------- */
 
 static inline float define_level_position(const level_job *job, size_t i)
@@ -228,22 +267,30 @@ static inline float define_level_position(const level_job *job, size_t i)
     return (fabsf(job->x[i]) * job->lift) * job->slope;
 }
 
-/* Up with probability the fraction of t, to 31 bits: as fine as a float next to its norm. */
-static inline unsigned define_dither_round(float t, uint32_t random)
+/* True with probability f in [0, 1), exactly: 31 random bits against those of f, and 24 more if they are
+ * equal. */
+static inline bool define_chance(float f, uint32_t random, tithe_key key, uint64_t position)
 {
-    const int level = (int)t; /* signed: every vector unit converts those */
-    const float fraction = t - (float)level;
-    return (unsigned)level + (random >> 1 < (uint32_t)(int)(fraction * 2147483648.0f));
+    const float scaled = f * 2147483648.0f;
+    const uint32_t whole = (uint32_t)(int)scaled; /* signed: every vector unit converts those */
+    if (random >> 1 != whole) return random >> 1 < whole;
+    return (float)(rng_at(key, position) >> 40) < (scaled - (float)whole) * 16777216.0f;
 }
 
-/* t in [0, 2^(s-1)]: 0 is level 0, 2^j is level j + 1. For t < 1 the mantissa of 1 + t is the probability. */
-static inline unsigned define_natdither_round(float t, uint32_t random)
+static inline unsigned define_dither_round(float t, uint32_t random, tithe_key key, uint64_t position)
 {
-    const bool small = t < 1;
-    const uint32_t bits = f32_bits(small ? t + 1 : t);
-    const bool up = random >> 9 < (bits & 0x7fffffu);
-    if (!small) return (bits >> 23) - 126 + up;
-    return up || bits >= 0x40000000u; /* 1 + t may have rounded to 2 */
+    const int level = (int)t;
+    return (unsigned)level + define_chance(t - (float)level, random, key, position);
+}
+
+/* t in [0, 2^(s-1)]: 0 is level 0, 2^j is level j + 1. Below 1, t is the chance of level 1; above, the
+ * mantissa is that of the next power. */
+static inline unsigned define_natdither_round(float t, uint32_t random, tithe_key key, uint64_t position)
+{
+    if (t < 1) return define_chance(t, random, key, position);
+    const uint32_t bits = f32_bits(t);
+    const float mantissa = (float)(bits & 0x7fffffu) * 0x1p-23f;
+    return (bits >> 23) - 126 + define_chance(mantissa, random, key, position);
 }
 
 /* t may exceed its end by a rounding error; a zero is positive. */
@@ -256,15 +303,18 @@ static inline uint8_t define_level_code(const level_job *job, size_t i, unsigned
 static inline void define_dither_levels(const level_job *job)
 {
     for (size_t i = 0; i < job->n; i++)
-        job->codes[i] =
-            define_level_code(job, i, define_dither_round(define_level_position(job, i), job->random[i]));
+        job->codes[i] = define_level_code(
+            job, i,
+            define_dither_round(define_level_position(job, i), job->random[i], job->key, job->position + i));
 }
 
 static inline void define_natdither_levels(const level_job *job)
 {
     for (size_t i = 0; i < job->n; i++)
         job->codes[i] =
-            define_level_code(job, i, define_natdither_round(define_level_position(job, i), job->random[i]));
+            define_level_code(job, i,
+                              define_natdither_round(define_level_position(job, i), job->random[i], job->key,
+                                                     job->position + i));
 }
 
 /* E level^2 = l^2 + f(2l+1), l and f the whole and the fraction of t */
@@ -283,7 +333,8 @@ static inline double define_natdither_moment(float t)
 
 typedef double level_moment(float t);
 
-static inline void define_moments(const level_job *job, double *squares, double *expected, level_moment *moment)
+static inline void define_moments(const level_job *job, double *squares, double *expected,
+                                  level_moment *moment)
 {
     double square[LANES] = {0}, second[LANES] = {0};
     size_t i = 0;
@@ -315,7 +366,8 @@ static inline void define_natdither_moments(const level_job *job, double *square
 static inline void define_pack_nibbles(const uint8_t *codes, size_t n, uint8_t *dst)
 {
     for (size_t i = 0; i < n; i += 2) {
-        const unsigned low = (codes[i] & 7u) | (codes[i] >> 4 & 8u), high = (codes[i + 1] & 7u) | (codes[i + 1] >> 4 & 8u);
+        const unsigned low = (codes[i] & 7u) | (codes[i] >> 4 & 8u),
+                       high = (codes[i + 1] & 7u) | (codes[i + 1] >> 4 & 8u);
         dst[i / 2] = (uint8_t)(low | high << 4);
     }
 }
@@ -330,20 +382,30 @@ static inline void define_nibbles_add(const uint8_t *src, size_t n, const float 
 
 /* ---- index coding ------------------------------------------------------------------------------------- */
 
+/* Sums of quotients stay below the last index, so 32 bits hold them. The division by 3 is a product: in 32
+ * bits while the dividend has 16, else in 64. */
 static inline uint64_t define_gap_bits(const uint32_t *indices, size_t n, unsigned shift, bool three)
 {
     if (n == 0) return 0;
     const uint32_t first = indices[0] >> shift;
-    uint64_t bits = n + (three ? first / 3 + 1 + (first % 3 > 0) : first);
-    if (three)
+    uint32_t quotients = three ? first / 3 : first, digits = three && first % 3 > 0;
+    if (!three) {
+        for (size_t i = 1; i < n; i++) quotients += (indices[i] - indices[i - 1] - 1) >> shift;
+    } else if (indices[n - 1] >> shift < 65536) {
+        for (size_t i = 1; i < n; i++) {
+            const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift, quotient = gap * 0xaaabu >> 17;
+            quotients += quotient;
+            digits += gap != 3 * quotient;
+        }
+    } else {
         for (size_t i = 1; i < n; i++) {
             const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift;
-            const uint32_t quotient = (uint32_t)((uint64_t)gap * 0xaaaaaaabu >> 33); /* gap / 3 */
-            bits += (uint64_t)quotient + 1 + (gap != 3 * quotient);
+            const uint32_t quotient = (uint32_t)((uint64_t)gap * 0xaaaaaaabu >> 33);
+            quotients += quotient;
+            digits += gap != 3 * quotient;
         }
-    else
-        for (size_t i = 1; i < n; i++) bits += (indices[i] - indices[i - 1] - 1) >> shift;
-    return bits;
+    }
+    return (uint64_t)quotients + digits + (three ? 2 : 1) * (uint64_t)n;
 }
 
 /* ---- checksum ----------------------------------------------------------------------------------------- */
@@ -352,21 +414,22 @@ static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t 
 {
     for (; n >= 8; n -= 8, bytes += 8) {
         const uint32_t low = crc ^ get_u32(bytes);
-        crc = crc32c_table[7][low & 0xff] ^ crc32c_table[6][low >> 8 & 0xff] ^ crc32c_table[5][low >> 16 & 0xff] ^
-              crc32c_table[4][low >> 24] ^ crc32c_table[3][bytes[4]] ^ crc32c_table[2][bytes[5]] ^
-              crc32c_table[1][bytes[6]] ^ crc32c_table[0][bytes[7]];
+        crc = crc32c_table[7][low & 0xff] ^ crc32c_table[6][low >> 8 & 0xff] ^
+              crc32c_table[5][low >> 16 & 0xff] ^ crc32c_table[4][low >> 24] ^ crc32c_table[3][bytes[4]] ^
+              crc32c_table[2][bytes[5]] ^ crc32c_table[1][bytes[6]] ^ crc32c_table[0][bytes[7]];
     }
     for (; n; n--, bytes++) crc = crc >> 8 ^ crc32c_table[0][(crc ^ *bytes) & 0xff];
     return crc;
 }
 
-#define DEFINE_ALL                                                                                                 \
-    .find_nonfinite = define_find_nonfinite, .sum_abs = define_sum_abs, .sum_squares = define_sum_squares,         \
-    .max_abs = define_max_abs, .add_scaled = define_add_scaled, .random_block = define_random_block,               \
-    .natural_encode = define_natural_encode, .natural_decode_add = define_natural_decode_add,                      \
-    .bf16_encode = define_bf16_encode, .select = define_select, .dither_levels = define_dither_levels,             \
-    .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,                          \
-    .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                              \
-    .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .crc32c = define_crc32c
+#define DEFINE_ALL                                                                                         \
+    .find_nonfinite = define_find_nonfinite, .sum_abs = define_sum_abs, .sum_squares = define_sum_squares, \
+    .max_abs = define_max_abs, .add_scaled = define_add_scaled, .random_block = define_random_block,       \
+    .natural_encode = define_natural_encode, .natural_decode_add = define_natural_decode_add,              \
+    .bf16_encode = define_bf16_encode, .select = define_select, .dither_levels = define_dither_levels,     \
+    .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,                  \
+    .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                    \
+    .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .compact = define_compact,             \
+    .collect = define_collect, .crc32c = define_crc32c
 
 #endif

@@ -24,8 +24,8 @@ const kernels *const *ti_kernel_tables(void)
     return tables;
 }
 
-/* A name that is unknown or cannot run here is no reason to stop a training: the best table is taken then, and
- * tithe_kernels_name() tells. */
+/* A name that is unknown or cannot run here is no reason to stop a training: the best table is taken then,
+ * and tithe_kernels_name() tells. */
 static const kernels *choose(void)
 {
     const char *wanted = getenv("TITHE_KERNELS");
@@ -38,10 +38,18 @@ static const kernels *choose(void)
     return best;
 }
 
+/* Threads that come to ti_kernels at once choose the same table, so whoever stores last does no harm. */
+static _Atomic(const kernels *) chosen;
+
+const kernels *ti_kernels_force(const kernels *table)
+{
+    const kernels *used = ti_kernels();
+    atomic_store_explicit(&chosen, table, memory_order_release);
+    return used;
+}
+
 const kernels *ti_kernels(void)
 {
-    /* Threads that come here at once choose the same table, so whoever stores last does no harm. */
-    static _Atomic(const kernels *) chosen;
     const kernels *table = atomic_load_explicit(&chosen, memory_order_acquire);
     if (!table) {
         table = choose();

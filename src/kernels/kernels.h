@@ -1,15 +1,16 @@
 /* kernels.h - the passes over whole vectors, as one table of functions per instruction set.
  *
- * define.h says what each of them computes, to the bit; the tables may only differ in speed. Sums run in double over
- * sixteen lanes (element i goes to lane i mod 16) that are folded in halves at the end, and nothing is fused or
- * reordered beyond that, so every vector unit can give the same bits. */
+ * define.h says what each of them computes, to the bit; the tables may only differ in speed. Sums run in
+ * double over sixteen lanes (element i goes to lane i mod 16) that are folded in halves at the end, and
+ * nothing is fused or reordered beyond that, so every vector unit can give the same bits. */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
 #include "tithe/variant.h"
 
 /* Where a kernel reads: x itself, or, when g is there, e = x, which becomes e + gamma*g on the way (error
- * compensation). A lane where that is not finite is left as it was. */
+ * compensation). Where gamma*g is not finite, e is left as it was; where only the sum is not, it becomes
+ * the largest number of that sign. Both can be told from g afterwards, so the gradient can be taken back. */
 typedef struct kernel_source {
     float *x;
     const float *g;
@@ -46,6 +47,8 @@ typedef struct level_job {
     unsigned s;        /* at most 127 */
     const uint32_t *random;
     uint8_t *codes; /* level + 128 * sign, a byte each */
+    tithe_key key;  /* for the draws that one random number cannot decide */
+    uint64_t position;
 } level_job;
 
 typedef struct kernels {
@@ -55,13 +58,13 @@ typedef struct kernels {
     size_t (*find_nonfinite)(const float *x, size_t n); /* the first, or n */
     double (*sum_abs)(const float *x, size_t n);
     double (*sum_squares)(const float *x, size_t n);
-    float (*max_abs)(const float *x, size_t n); /* of finite numbers */
+    float (*max_abs)(const float *x, size_t n);                          /* of finite numbers */
     void (*add_scaled)(float *y, const float *x, float scale, size_t n); /* y += scale * x */
     void (*random_block)(tithe_key key, uint64_t block, uint32_t *out);
     bool (*natural_encode)(const natural_job *job); /* false: a value is not finite */
     /* y += scale * (factor * value) */
-    void (*natural_decode_add)(const uint8_t *fields, const uint8_t *signs, size_t n, float factor, float scale,
-                               float *y);
+    void (*natural_decode_add)(const uint8_t *fields, const uint8_t *signs, size_t n, float factor,
+                               float scale, float *y);
     void (*bf16_encode)(const float *x, size_t n, uint8_t *dst);
     /* Survivors in ascending order; *finite is false if a value is not. */
     size_t (*select)(const select_job *job, bool *finite);
@@ -73,8 +76,12 @@ typedef struct kernels {
     void (*pack_nibbles)(const uint8_t *codes, size_t n, uint8_t *dst); /* n even: (code & 7) + 8 * sign */
     /* y[i] += table[nibble i], n even */
     void (*nibbles_add)(const uint8_t *src, size_t n, const float table[16], float *y);
-    /* Bits of all gaps between ascending indices, but for the low bits: quotients by 2^shift (or 3 * 2^shift) in unary,
-     * and the ternary digits. */
+    /* In place: entries whose magnitude has at least the bits `least`. */
+    size_t (*compact)(uint32_t *indices, float *values, size_t n, uint32_t least);
+    /* The magnitudes of up to the bits `most`, into room for n + 16. */
+    size_t (*collect)(const float *values, size_t n, uint32_t most, uint32_t *keys);
+    /* Bits of all gaps between ascending indices, but for the low bits: quotients by 2^shift (or 3 *
+     * 2^shift) in unary, and the ternary digits. */
     uint64_t (*gap_bits)(const uint32_t *indices, size_t n, unsigned shift, bool three);
     uint32_t (*crc32c)(uint32_t crc, const uint8_t *bytes, size_t n); /* without the final and initial xor */
 } kernels;
@@ -83,6 +90,9 @@ extern const kernels ti_kernels_ref, ti_kernels_avx2, ti_kernels_avx512, ti_kern
 
 /* The best table that runs here, or the one that TITHE_KERNELS names; found once. */
 const kernels *ti_kernels(void);
+/* Use another table from now on, in the whole process; returns the one that was used. For benchmarks and
+ * tests: it must run here. */
+const kernels *ti_kernels_force(const kernels *table);
 /* All tables that were compiled in, ending with NULL; ref is the first. */
 const kernels *const *ti_kernel_tables(void);
 

@@ -1,4 +1,5 @@
-/* kernels_avx2.c - AVX2, with the CRC and carry-less multiply instructions. Sixteen lanes are two registers. */
+/* kernels_avx2.c - AVX2, with the CRC and carry-less multiply instructions. Sixteen lanes are two
+ * registers. */
 #include "kernels/define.h"
 
 #if defined(__AVX2__)
@@ -8,8 +9,8 @@ enum { AHEAD = 2048 /* bytes */ };
 
 static bool runs_here(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("sse4.2") &&
-           __builtin_cpu_supports("pclmul");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
 }
 
 static inline void prefetch(const void *p)
@@ -28,17 +29,21 @@ static inline __m256 load(const kernel_source *s, size_t i, unsigned *infinite)
     return v;
 }
 
-/* Lanes whose bit is in `skip` keep what is in memory. */
-static inline void store_except(float *x, __m256 v, unsigned skip)
+/* Store the sum, or what is left of it; lanes whose bit is in `infinite` take the rare path. */
+static inline void store_except(const kernel_source *s, size_t i, __m256 v, unsigned infinite)
 {
-    if (__builtin_expect(skip == 0, 1)) {
-        _mm256_storeu_ps(x, v);
+    if (__builtin_expect(infinite == 0, 1)) {
+        _mm256_storeu_ps(s->x + i, v);
         return;
     }
     float lane[8];
     _mm256_storeu_ps(lane, v);
-    for (int j = 0; j < 8; j++)
-        if (!(skip >> j & 1)) x[j] = lane[j];
+    for (unsigned j = 0; j < 8; j++) {
+        if (infinite >> j & 1)
+            define_store_overflow(s, i + j);
+        else
+            s->x[i + j] = lane[j];
+    }
 }
 
 /* ---- random numbers ----------------------------------------------------------------------------------- */
@@ -79,7 +84,8 @@ static void avx2_random_block(tithe_key key, uint64_t block, uint32_t *out)
 /* ---- natural compression ------------------------------------------------------------------------------ */
 
 /* Eight values against eight 16-bit random numbers; the fields come back, one in each lane. */
-static inline __m256i natural8(const natural_job *job, size_t i, __m128i random16, unsigned *signs, unsigned *infinite)
+static inline __m256i natural8(const natural_job *job, size_t i, __m128i random16, unsigned *signs,
+                               unsigned *infinite)
 {
     unsigned bad;
     const __m256 v = load(&job->source, i, &bad);
@@ -93,7 +99,8 @@ static inline __m256i natural8(const natural_job *job, size_t i, __m128i random1
         _mm256_storeu_si256((__m256i *)(void *)mask, up);
         for (; open; open &= open - 1) {
             const unsigned lane = (unsigned)__builtin_ctz(open);
-            if (rng_at(job->key, job->position + i + lane) >> 57 < (word[lane] & 127)) mask[lane] = UINT32_MAX;
+            if (rng_at(job->key, job->position + i + lane) >> 57 < (word[lane] & 127))
+                mask[lane] = UINT32_MAX;
         }
         up = _mm256_loadu_si256((const __m256i *)(const void *)mask);
     }
@@ -111,9 +118,10 @@ static inline __m256i natural8(const natural_job *job, size_t i, __m128i random1
     if (job->subtract) {
         const __m256i sign = _mm256_and_si256(bits, _mm256_set1_epi32((int)0x80000000));
         const __m256 rounded = _mm256_castsi256_ps(_mm256_or_si256(sign, _mm256_slli_epi32(field, 23)));
-        store_except(job->source.x + i, _mm256_sub_ps(v, _mm256_mul_ps(rounded, _mm256_set1_ps(job->factor))), bad);
+        store_except(&job->source, i, _mm256_sub_ps(v, _mm256_mul_ps(rounded, _mm256_set1_ps(job->factor))),
+                     bad);
     } else if (job->source.g) {
-        store_except(job->source.x + i, v, bad);
+        store_except(&job->source, i, v, bad);
     }
     return field;
 }
@@ -121,7 +129,8 @@ static inline __m256i natural8(const natural_job *job, size_t i, __m128i random1
 /* Thirty-two lanes of 32 bits, each below 256, to thirty-two bytes in order. */
 static inline __m256i narrow(const __m256i v[4])
 {
-    const __m256i bytes = _mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3]));
+    const __m256i bytes =
+        _mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3]));
     return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
@@ -165,16 +174,17 @@ static bool avx2_natural_encode(const natural_job *job)
     return finite && infinite == 0;
 }
 
-static void avx2_natural_decode_add(const uint8_t *fields, const uint8_t *signs, size_t n, float factor, float scale,
-                                    float *y)
+static void avx2_natural_decode_add(const uint8_t *fields, const uint8_t *signs, size_t n, float factor,
+                                    float scale, float *y)
 {
     const __m256 f = _mm256_set1_ps(factor), sc = _mm256_set1_ps(scale);
-    const __m256i place = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24); /* bit j of the byte to the top */
+    const __m256i place =
+        _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24); /* bit j of the byte to the top */
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
         prefetch(y + i);
-        const __m256i field =
-            _mm256_slli_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(fields + i))), 23);
+        const __m256i field = _mm256_slli_epi32(
+            _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(fields + i))), 23);
         const __m256i sign = _mm256_and_si256(_mm256_sllv_epi32(_mm256_set1_epi32(signs[i / 8]), place),
                                               _mm256_set1_epi32((int)0x80000000));
         const __m256 value = _mm256_castsi256_ps(_mm256_or_si256(field, sign));
@@ -186,8 +196,7 @@ static void avx2_natural_decode_add(const uint8_t *fields, const uint8_t *signs,
 
 /* ---- selection ---------------------------------------------------------------------------------------- */
 
-/* compress_order[m] lists the set bits of m, four bits a place: the permutation that moves those lanes to the front.
- */
+/* The set bits of the mask in order: the permutation that moves those lanes to the front. */
 static inline __m256i compress_order(unsigned mask)
 {
     const uint64_t spread = _pdep_u64(mask, UINT64_C(0x0101010101010101)) * 0xff;
@@ -198,7 +207,8 @@ static inline __m256i compress_order(unsigned mask)
 static size_t avx2_select(const select_job *job, bool *finite)
 {
     const select_job here = *job;
-    const __m256i least = _mm256_set1_epi32((int)here.least - 1); /* magnitudes are below 2^31: signed compares do */
+    const __m256i least =
+        _mm256_set1_epi32((int)(here.least - 1)); /* magnitudes are below 2^31: signed compares do */
     size_t count = 0, i = 0;
     unsigned infinite = 0;
     for (; i + 8 <= here.n; i += 8) {
@@ -209,7 +219,7 @@ static size_t avx2_select(const select_job *job, bool *finite)
         unsigned bad;
         const __m256 v = load(&here.source, i, &bad);
         infinite |= bad;
-        if (here.source.g) store_except(here.source.x + i, v, bad);
+        if (here.source.g) store_except(&here.source, i, v, bad);
         const __m256i magnitude = _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x7fffffff));
         const unsigned keep =
             (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(magnitude, least)));
@@ -246,6 +256,8 @@ const kernels ti_kernels_avx2 = {
     .natdither_moments = define_natdither_moments,
     .pack_nibbles = define_pack_nibbles,
     .nibbles_add = define_nibbles_add,
+    .compact = define_compact,
+    .collect = define_collect,
     .gap_bits = define_gap_bits,
     .crc32c = x86_crc32c,
 };

@@ -1,20 +1,28 @@
-/* kernels_avx512.c - AVX-512 (F, BW, DQ, VL), with BMI2 and the CRC and carry-less multiply instructions that every
- * such processor has.
+/* kernels_avx512.c - AVX-512 (F, BW, DQ, VL), with BMI2 and the CRC and carry-less multiply instructions
+ * that every such processor has.
  *
- * Above the size of the caches a single core reads faster when it walks several places at once, and when the lines it
- * will need are asked for early. STREAMS and AHEAD say how many and how far; results do not depend on them. */
+ * Above the size of the caches a single core reads faster when it walks several places at once, and when
+ * the lines it will need are asked for early. The enum says how many and how far, as measured; results do
+ * not depend on it. */
 #include "kernels/define.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include "kernels/crc_x86.h"
 
-enum { STREAMS = 4, AHEAD = 2048 /* bytes */, FEW = 1 << 16 /* values below which one stream is enough */ };
+enum {
+    AHEAD = 2048,       /* bytes */
+    READ_STREAMS = 4,   /* where the vector is only read */
+    UPDATE_STREAMS = 2, /* where it is written too */
+    SELECT_STREAMS = 2,
+    FEW = 1 << 16 /* values below which one stream is enough */
+};
 
 static bool runs_here(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("bmi2");
+           __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") &&
+           __builtin_cpu_supports("bmi2");
 }
 
 static inline void prefetch(const void *p)
@@ -32,10 +40,18 @@ static inline __mmask16 first_lanes(size_t n)
 static inline __m512 load(const kernel_source *s, size_t i, __mmask16 lanes, __mmask16 *infinite)
 {
     __m512 v = _mm512_maskz_loadu_ps(lanes, s->x + i);
-    if (s->g) v = _mm512_add_ps(v, _mm512_mul_ps(_mm512_set1_ps(s->gamma), _mm512_maskz_loadu_ps(lanes, s->g + i)));
+    if (s->g)
+        v = _mm512_add_ps(v, _mm512_mul_ps(_mm512_set1_ps(s->gamma), _mm512_maskz_loadu_ps(lanes, s->g + i)));
     const __m512i exponent = _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7f800000));
     *infinite = _mm512_cmpeq_epi32_mask(exponent, _mm512_set1_epi32(0x7f800000));
     return v;
+}
+
+/* What becomes of the lanes of e where the sum is not finite: the rare path. */
+static void store_overflow(const kernel_source *s, size_t i, __mmask16 infinite)
+{
+    for (unsigned left = infinite; left; left &= left - 1)
+        define_store_overflow(s, i + (unsigned)__builtin_ctz(left));
 }
 
 /* ---- reductions --------------------------------------------------------------------------------------- */
@@ -103,7 +119,8 @@ static inline generator generator_start(tithe_key key, uint64_t block)
     const __m512i counter = _mm512_add_epi64(_mm512_set1_epi64((int64_t)(block * RNG_LANES)),
                                              _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
     const __m512i a = _mm512_set1_epi64((int64_t)key.a), b = _mm512_set1_epi64((int64_t)key.b);
-    const __m512i golden = _mm512_set1_epi64((int64_t)RNG_GOLDEN), silver = _mm512_set1_epi64((int64_t)RNG_SILVER);
+    const __m512i golden = _mm512_set1_epi64((int64_t)RNG_GOLDEN),
+                  silver = _mm512_set1_epi64((int64_t)RNG_SILVER);
     generator r;
     r.s0 = mix(_mm512_add_epi64(mix(_mm512_add_epi64(a, _mm512_mullo_epi64(counter, golden))), b));
     r.s1 = mix(_mm512_add_epi64(mix(_mm512_add_epi64(b, _mm512_mullo_epi64(counter, silver))), a));
@@ -115,7 +132,8 @@ static inline __m512i generator_next(generator *r)
     const __m512i y = r->s1, x = _mm512_xor_si512(r->s0, _mm512_slli_epi64(r->s0, 23));
     r->s0 = y;
     /* 0x96 is the exclusive or of three */
-    r->s1 = _mm512_ternarylogic_epi64(_mm512_xor_si512(x, y), _mm512_srli_epi64(x, 18), _mm512_srli_epi64(y, 5), 0x96);
+    r->s1 = _mm512_ternarylogic_epi64(_mm512_xor_si512(x, y), _mm512_srli_epi64(x, 18),
+                                      _mm512_srli_epi64(y, 5), 0x96);
     return _mm512_add_epi64(r->s1, y);
 }
 
@@ -164,6 +182,7 @@ static inline __mmask16 natural16(const natural_job *job, size_t i, __m512i rand
     } else if (job->source.g) {
         _mm512_mask_storeu_ps(job->source.x + i, lanes & (__mmask16)~infinite, v);
     }
+    if (__builtin_expect(infinite != 0, 0)) store_overflow(&job->source, i, infinite & lanes);
     return infinite;
 }
 
@@ -193,41 +212,51 @@ static __mmask16 natural_range(const natural_job *job, size_t begin, size_t end)
         for (; i + 32 <= stop; i += 32) infinite |= natural32(job, i, &r);
         if (i < stop) {
             const __m512i random = generator_next(&r);
-            infinite |= natural16(job, i, _mm512_cvtepu16_epi32(_mm512_castsi512_si256(random)), first_lanes(stop - i));
+            infinite |= natural16(job, i, _mm512_cvtepu16_epi32(_mm512_castsi512_si256(random)),
+                                  first_lanes(stop - i));
             if (stop - i > 16)
-                infinite |= natural16(job, i + 16, _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(random, 1)),
-                                      first_lanes(stop - i - 16));
+                infinite |=
+                    natural16(job, i + 16, _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(random, 1)),
+                              first_lanes(stop - i - 16));
         }
     }
     return infinite;
+}
+
+/* Whole spans by several streams; returns where the rest begins. `streams` is a constant wherever this is
+ * inlined. */
+static inline size_t natural_streams(const natural_job *job, const size_t streams, __mmask16 *infinite)
+{
+    const size_t spans = job->n < FEW ? 0 : job->n / NATURAL_SPAN / streams, stride = spans * NATURAL_SPAN;
+    for (size_t span = 0; span < spans; span++) {
+        generator r[READ_STREAMS];
+        for (size_t s = 0; s < streams; s++)
+            r[s] = generator_start(job->key, job->position / NATURAL_SPAN + s * spans + span);
+        for (size_t i = span * NATURAL_SPAN; i < (span + 1) * NATURAL_SPAN; i += 32)
+            for (size_t s = 0; s < streams; s++) *infinite |= natural32(job, s * stride + i, &r[s]);
+    }
+    return streams * stride;
 }
 
 static bool avx512_natural_encode(const natural_job *job)
 {
     const natural_job here = *job; /* a copy that no store can alias */
     __mmask16 infinite = 0;
-    size_t spans = here.n / NATURAL_SPAN / STREAMS; /* whole spans in each stream */
-    if (here.n < FEW) spans = 0;
-    const size_t stride = spans * NATURAL_SPAN;
-    for (size_t span = 0; span < spans; span++) {
-        generator r[STREAMS];
-        for (size_t s = 0; s < STREAMS; s++)
-            r[s] = generator_start(here.key, here.position / NATURAL_SPAN + s * spans + span);
-        for (size_t i = span * NATURAL_SPAN; i < (span + 1) * NATURAL_SPAN; i += 32)
-            for (size_t s = 0; s < STREAMS; s++) infinite |= natural32(&here, s * stride + i, &r[s]);
-    }
-    infinite |= natural_range(&here, STREAMS * stride, here.n);
+    const size_t rest = here.source.g || here.subtract ? natural_streams(&here, UPDATE_STREAMS, &infinite)
+                                                       : natural_streams(&here, READ_STREAMS, &infinite);
+    infinite |= natural_range(&here, rest, here.n);
     return infinite == 0;
 }
 
-static void avx512_natural_decode_add(const uint8_t *fields, const uint8_t *signs, size_t n, float factor, float scale,
-                                      float *y)
+static void avx512_natural_decode_add(const uint8_t *fields, const uint8_t *signs, size_t n, float factor,
+                                      float scale, float *y)
 {
     const __m512 f = _mm512_set1_ps(factor), sc = _mm512_set1_ps(scale);
     for (size_t i = 0; i < n; i += 16) {
         const __mmask16 lanes = first_lanes(n - i);
         prefetch(y + i);
-        const __m512i field = _mm512_slli_epi32(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(lanes, fields + i)), 23);
+        const __m512i field =
+            _mm512_slli_epi32(_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(lanes, fields + i)), 23);
         const unsigned sign = signs[i / 8] | (lanes >> 8 ? (unsigned)signs[i / 8 + 1] << 8 : 0);
         const __m512i value =
             _mm512_mask_or_epi32(field, (__mmask16)sign, field, _mm512_set1_epi32((int)0x80000000));
@@ -258,30 +287,62 @@ typedef struct survivors {
 } survivors;
 
 /* Compress in registers and store whole vectors: `capacity + 16` is room enough. */
-static inline __mmask16 select16(const select_job *job, size_t i, __mmask16 lanes, survivors *out)
+static inline void keep16(const select_job *job, size_t i, __mmask16 keep, __m512 v, survivors *out)
 {
-    __mmask16 infinite;
-    const __m512 v = load(&job->source, i, lanes, &infinite);
-    const __m512i magnitude = _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7fffffff));
-    const __mmask16 keep = _mm512_mask_cmpge_epu32_mask(lanes, magnitude, _mm512_set1_epi32((int)job->least));
-    if (job->source.g) _mm512_mask_storeu_ps(job->source.x + i, lanes & (__mmask16)~infinite, v);
-    const __m512i index = _mm512_add_epi32(_mm512_set1_epi32((int)(job->first + (uint32_t)i)),
-                                           _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    const __m512i index =
+        _mm512_add_epi32(_mm512_set1_epi32((int)(job->first + (uint32_t)i)),
+                         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
     const size_t at = out->count < out->capacity ? out->count : out->capacity;
     _mm512_storeu_si512(out->indices + at, _mm512_maskz_compress_epi32(keep, index));
     _mm512_storeu_ps(out->values + at, _mm512_maskz_compress_ps(keep, v));
     out->count += (size_t)__builtin_popcount(keep);
+}
+
+/* Which of sixteen survive; the sum with the gradient is stored on the way. */
+static inline __mmask16 sift16(const select_job *job, size_t i, __mmask16 lanes, __m512 *v,
+                               __mmask16 *infinite)
+{
+    __mmask16 bad;
+    *v = load(&job->source, i, lanes, &bad);
+    const __m512i magnitude = _mm512_and_si512(_mm512_castps_si512(*v), _mm512_set1_epi32(0x7fffffff));
+    if (job->source.g) {
+        _mm512_mask_storeu_ps(job->source.x + i, lanes & (__mmask16)~bad, *v);
+        if (__builtin_expect(bad != 0, 0)) store_overflow(&job->source, i, bad & lanes);
+    }
+    *infinite |= bad;
+    return _mm512_mask_cmpge_epu32_mask(lanes, magnitude, _mm512_set1_epi32((int)job->least));
+}
+
+static inline __mmask16 select16(const select_job *job, size_t i, __mmask16 lanes, survivors *out)
+{
+    __m512 v;
+    __mmask16 infinite = 0;
+    const __mmask16 keep = sift16(job, i, lanes, &v, &infinite);
+    keep16(job, i, keep, v, out);
     return infinite;
 }
 
+/* Of sixty-four values, mostly none or one survives: that one is stored without asking whether it is
+ * there. */
 static inline __mmask16 select64(const select_job *job, size_t i, survivors *out)
 {
+    __m512 v[4];
     __mmask16 infinite = 0;
-    for (size_t j = 0; j < 64; j += 16) {
-        prefetch(job->source.x + i + j);
-        if (job->source.g) prefetch(job->source.g + i + j);
+    uint64_t keep = 0;
+    for (size_t j = 0; j < 4; j++) {
+        prefetch(job->source.x + i + 16 * j);
+        if (job->source.g) prefetch(job->source.g + i + 16 * j);
+        keep |= (uint64_t)sift16(job, i + 16 * j, 0xffff, &v[j], &infinite) << 16 * j;
     }
-    for (size_t j = 0; j < 64; j += 16) infinite |= select16(job, i + j, 0xffff, out);
+    if (__builtin_expect((keep & (keep - 1)) == 0 && infinite == 0, 1)) {
+        const size_t at = out->count < out->capacity ? out->count : out->capacity;
+        const size_t one = i + (keep ? (unsigned)__builtin_ctzll(keep) : 0);
+        out->indices[at] = job->first + (uint32_t)one;
+        out->values[at] = job->source.x[one];
+        out->count += keep != 0;
+        return infinite;
+    }
+    for (size_t j = 0; j < 4; j++) keep16(job, i + 16 * j, (__mmask16)(keep >> 16 * j), v[j], out);
     return infinite;
 }
 
@@ -295,22 +356,22 @@ static size_t select_rest(const select_job *job, size_t begin, size_t count, __m
     return out.count;
 }
 
-/* Four quarters side by side, each into a quarter of the room, moved together at the end. Survivors that crowd in one
- * quarter are looked for again with one stream. */
+/* Two halves side by side, each into its half of the room, moved together at the end. Survivors that crowd
+ * in one half are looked for again with one stream. */
 static size_t avx512_select(const select_job *job, bool *finite)
 {
     select_job here = *job;
     __mmask16 infinite = 0;
-    survivors out[STREAMS];
-    const size_t room = here.capacity / STREAMS;
-    const size_t quarter = here.n < FEW || room < 64 ? 0 : here.n / STREAMS / 64 * 64;
+    survivors out[SELECT_STREAMS];
+    const size_t room = here.capacity / SELECT_STREAMS;
+    const size_t half = here.n < FEW || room < 64 ? 0 : here.n / SELECT_STREAMS / 64 * 64;
     bool crowded = false;
     size_t count = 0;
-    for (size_t s = 0; s < STREAMS; s++)
+    for (size_t s = 0; s < SELECT_STREAMS; s++)
         out[s] = (survivors){here.indices + s * room, here.values + s * room, 0, room - 16};
-    for (size_t i = 0; i < quarter; i += 64)
-        for (size_t s = 0; s < STREAMS; s++) infinite |= select64(&here, s * quarter + i, &out[s]);
-    for (size_t s = 0; s < STREAMS && quarter; s++) {
+    for (size_t i = 0; i < half; i += 64)
+        for (size_t s = 0; s < SELECT_STREAMS; s++) infinite |= select64(&here, s * half + i, &out[s]);
+    for (size_t s = 0; s < SELECT_STREAMS && half; s++) {
         crowded |= out[s].count > out[s].capacity;
         if (s && !crowded) {
             memmove(here.indices + count, out[s].indices, out[s].count * sizeof *here.indices);
@@ -318,7 +379,7 @@ static size_t avx512_select(const select_job *job, bool *finite)
         }
         count += out[s].count;
     }
-    count = select_rest(&here, STREAMS * quarter, crowded ? 0 : count, &infinite);
+    count = select_rest(&here, SELECT_STREAMS * half, crowded ? 0 : count, &infinite);
     if (crowded) {
         here.source.g = NULL; /* it was added the first time */
         count = select_rest(&here, 0, 0, &infinite);
@@ -327,20 +388,73 @@ static size_t avx512_select(const select_job *job, bool *finite)
     return count;
 }
 
+static size_t avx512_compact(uint32_t *indices, float *values, size_t n, uint32_t least)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i += 16) { /* what is stored never reaches what is still to be read */
+        const __mmask16 lanes = first_lanes(n - i);
+        const __m512 v = _mm512_maskz_loadu_ps(lanes, values + i);
+        const __m512i index = _mm512_maskz_loadu_epi32(lanes, indices + i);
+        const __m512i magnitude = _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7fffffff));
+        const __mmask16 keep = _mm512_mask_cmpge_epu32_mask(lanes, magnitude, _mm512_set1_epi32((int)least));
+        const size_t many = (size_t)__builtin_popcount(keep);
+        _mm512_mask_storeu_ps(values + kept, first_lanes(many), _mm512_maskz_compress_ps(keep, v));
+        _mm512_mask_storeu_epi32(indices + kept, first_lanes(many), _mm512_maskz_compress_epi32(keep, index));
+        kept += many;
+    }
+    return kept;
+}
+
+static size_t avx512_collect(const float *values, size_t n, uint32_t most, uint32_t *keys)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += 16) {
+        const __mmask16 lanes = first_lanes(n - i);
+        const __m512i key =
+            _mm512_and_si512(_mm512_maskz_loadu_epi32(lanes, values + i), _mm512_set1_epi32(0x7fffffff));
+        const __mmask16 keep = _mm512_mask_cmple_epu32_mask(lanes, key, _mm512_set1_epi32((int)most));
+        _mm512_storeu_si512(keys + count, _mm512_maskz_compress_epi32(keep, key));
+        count += (size_t)__builtin_popcount(keep);
+    }
+    return count;
+}
+
 /* ---- dithering ---------------------------------------------------------------------------------------- */
 
 static inline __m512 level_position(const level_job *job, __m512 x)
 {
-    return _mm512_mul_ps(_mm512_mul_ps(_mm512_abs_ps(x), _mm512_set1_ps(job->lift)), _mm512_set1_ps(job->slope));
+    return _mm512_mul_ps(_mm512_mul_ps(_mm512_abs_ps(x), _mm512_set1_ps(job->lift)),
+                         _mm512_set1_ps(job->slope));
 }
 
 static inline void store_levels(const level_job *job, size_t i, __mmask16 lanes, __m512 x, __m512i level)
 {
     level = _mm512_min_epu32(level, _mm512_set1_epi32((int)job->s));
-    const __mmask16 negative = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ) &
-                               _mm512_test_epi32_mask(level, level);
+    const __mmask16 negative =
+        _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ) & _mm512_test_epi32_mask(level, level);
     level = _mm512_mask_or_epi32(level, negative, level, _mm512_set1_epi32(128));
     _mm512_mask_cvtepi32_storeu_epi8(job->codes + i, lanes, level);
+}
+
+/* Lanes that go up: with probability f, exactly; the rare equal ones look up more bits. */
+static inline __mmask16 chance(const level_job *job, size_t i, __mmask16 lanes, __m512 f)
+{
+    const __m512 scaled = _mm512_mul_ps(f, _mm512_set1_ps(2147483648.0f));
+    const __m512i whole = _mm512_cvttps_epu32(scaled);
+    const __m512i random = _mm512_srli_epi32(_mm512_maskz_loadu_epi32(lanes, job->random + i), 1);
+    __mmask16 up = _mm512_cmplt_epu32_mask(random, whole);
+    unsigned open = _mm512_mask_cmpeq_epi32_mask(lanes, random, whole);
+    if (__builtin_expect(open != 0, 0)) {
+        float fraction[16];
+        _mm512_storeu_ps(fraction, f);
+        for (; open; open &= open - 1) {
+            const unsigned lane = (unsigned)__builtin_ctz(open);
+            const bool more =
+                define_chance(fraction[lane], job->random[i + lane], job->key, job->position + i + lane);
+            up = (__mmask16)(up | (unsigned)more << lane);
+        }
+    }
+    return up;
 }
 
 static void avx512_dither_levels(const level_job *job)
@@ -350,10 +464,7 @@ static void avx512_dither_levels(const level_job *job)
         const __mmask16 lanes = first_lanes(here.n - i);
         const __m512 x = _mm512_maskz_loadu_ps(lanes, here.x + i), t = level_position(&here, x);
         const __m512i level = _mm512_cvttps_epu32(t);
-        const __m512 fraction = _mm512_sub_ps(t, _mm512_cvtepu32_ps(level));
-        const __m512i chance = _mm512_cvttps_epu32(_mm512_mul_ps(fraction, _mm512_set1_ps(2147483648.0f)));
-        const __m512i random = _mm512_srli_epi32(_mm512_maskz_loadu_epi32(lanes, here.random + i), 1);
-        const __mmask16 up = _mm512_cmplt_epu32_mask(random, chance);
+        const __mmask16 up = chance(&here, i, lanes, _mm512_sub_ps(t, _mm512_cvtepu32_ps(level)));
         store_levels(&here, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
     }
 }
@@ -361,18 +472,16 @@ static void avx512_dither_levels(const level_job *job)
 static void avx512_natdither_levels(const level_job *job)
 {
     const level_job here = *job;
-    const __m512 one = _mm512_set1_ps(1);
     for (size_t i = 0; i < here.n; i += 16) {
         const __mmask16 lanes = first_lanes(here.n - i);
         const __m512 x = _mm512_maskz_loadu_ps(lanes, here.x + i), t = level_position(&here, x);
-        const __mmask16 small = _mm512_cmp_ps_mask(t, one, _CMP_LT_OQ);
-        const __m512i bits = _mm512_castps_si512(_mm512_mask_add_ps(t, small, t, one));
-        const __m512i mantissa = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffff));
-        const __m512i random = _mm512_srli_epi32(_mm512_maskz_loadu_epi32(lanes, here.random + i), 9);
-        const __mmask16 up = _mm512_cmplt_epu32_mask(random, mantissa);
-        /* The exponent of 1 + t is 127, and that of 2 is 128: both forms are exponent - base + up. */
-        const __m512i base = _mm512_mask_blend_epi32(small, _mm512_set1_epi32(126), _mm512_set1_epi32(127));
-        const __m512i level = _mm512_sub_epi32(_mm512_srli_epi32(bits, 23), base);
+        const __mmask16 small = _mm512_cmp_ps_mask(t, _mm512_set1_ps(1), _CMP_LT_OQ);
+        const __m512i bits = _mm512_castps_si512(t),
+                      mantissa = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffff));
+        const __m512 above = _mm512_mul_ps(_mm512_cvtepi32_ps(mantissa), _mm512_set1_ps(0x1p-23f));
+        const __mmask16 up = chance(&here, i, lanes, _mm512_mask_blend_ps(small, above, t));
+        const __m512i level =
+            _mm512_maskz_sub_epi32((__mmask16)~small, _mm512_srli_epi32(bits, 23), _mm512_set1_epi32(126));
         store_levels(&here, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
     }
 }
@@ -382,8 +491,9 @@ static void avx512_pack_nibbles(const uint8_t *codes, size_t n, uint8_t *dst)
     size_t i = 0;
     for (; i + 64 <= n; i += 64) {
         const __m512i code = _mm512_loadu_si512(codes + i);
-        const __m512i nibble = _mm512_or_si512(_mm512_and_si512(code, _mm512_set1_epi8(7)),
-                                               _mm512_and_si512(_mm512_srli_epi16(code, 4), _mm512_set1_epi8(8)));
+        const __m512i nibble =
+            _mm512_or_si512(_mm512_and_si512(code, _mm512_set1_epi8(7)),
+                            _mm512_and_si512(_mm512_srli_epi16(code, 4), _mm512_set1_epi8(8)));
         /* low + 16 * high of each pair of bytes */
         const __m512i pair = _mm512_maddubs_epi16(nibble, _mm512_set1_epi16(0x1001));
         _mm256_storeu_si256((__m256i *)(void *)(dst + i / 2), _mm512_cvtepi16_epi8(pair));
@@ -425,6 +535,8 @@ const kernels ti_kernels_avx512 = {
     .natdither_moments = define_natdither_moments,
     .pack_nibbles = avx512_pack_nibbles,
     .nibbles_add = avx512_nibbles_add,
+    .compact = avx512_compact,
+    .collect = avx512_collect,
     .gap_bits = define_gap_bits,
     .crc32c = x86_crc32c,
 };

@@ -1,16 +1,6 @@
-/* norms.c - norms of vectors of either type. Floats go through the table; doubles are the rare case, and plain. */
-#include <math.h>
-
-#include "kernels/kernels.h"
-
-enum { LANES = 16 };
-
-static double fold(double lane[LANES])
-{
-    for (int width = LANES / 2; width; width /= 2)
-        for (int j = 0; j < width; j++) lane[j] += lane[j + width];
-    return lane[0];
-}
+/* norms.c - norms of vectors of either type. Floats go through the table; doubles are the rare case, and
+ * plain. */
+#include "kernels/define.h"
 
 size_t ti_find_nonfinite(tithe_type type, const void *x, size_t n)
 {
@@ -33,7 +23,7 @@ double ti_norm1(tithe_type type, const void *x, size_t n)
     if (type == TITHE_F32) return ti_kernels()->sum_abs(x, n);
     double lane[LANES] = {0};
     for (size_t i = 0; i < n; i++) lane[i % LANES] += fabs(((const double *)x)[i]);
-    return fold(lane);
+    return define_fold(lane);
 }
 
 double ti_norm2(tithe_type type, const void *x, size_t n)
@@ -47,5 +37,5 @@ double ti_norm2(tithe_type type, const void *x, size_t n)
         const double v = ((const double *)x)[i] / most;
         lane[i % LANES] += v * v;
     }
-    return most * sqrt(fold(lane));
+    return most * sqrt(define_fold(lane));
 }

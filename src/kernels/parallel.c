@@ -48,8 +48,8 @@ static void decode_part(void *context, unsigned part)
     const decode_job *job = context;
     const size_t begin = pool_begin(job->n, NATURAL_SPAN, job->parts, part);
     const size_t end = pool_begin(job->n, NATURAL_SPAN, job->parts, part + 1);
-    ti_kernels()->natural_decode_add(job->fields + begin, job->signs + begin / 8, end - begin, job->factor, job->scale,
-                                     job->y + begin);
+    ti_kernels()->natural_decode_add(job->fields + begin, job->signs + begin / 8, end - begin, job->factor,
+                                     job->scale, job->y + begin);
 }
 
 void ti_parallel_natural_decode_add(tithe_pool *pool, const uint8_t *fields, const uint8_t *signs, size_t n,
@@ -61,7 +61,8 @@ void ti_parallel_natural_decode_add(tithe_pool *pool, const uint8_t *fields, con
 
 /* ---- selection ---------------------------------------------------------------------------------------- */
 
-/* Each part has its share of the room, less the sixteen places that a vector may be stored beyond the last survivor. */
+/* Each part has its share of the room, less the sixteen places that a vector may be stored beyond the last
+ * survivor. */
 static select_job select_share(const select_job *whole, unsigned parts, unsigned part)
 {
     select_job mine = *whole;
@@ -95,7 +96,8 @@ size_t ti_parallel_select(tithe_pool *pool, const select_job *job, bool *finite)
     size_t count = 0;
     for (unsigned part = 0; part < work.parts; part++) {
         const select_job mine = select_share(job, work.parts, part);
-        if (work.count[part] > mine.capacity) { /* survivors crowd in one part: once more, with all the room for all */
+        if (work.count[part] >
+            mine.capacity) { /* survivors crowd in one part: once more, with all the room for all */
             select_job again = *job;
             again.source.g = NULL; /* it was added the first time */
             bool again_finite;

@@ -1,4 +1,5 @@
-/* parallel.h - kernels over a pool of threads: each takes a stretch of the vector, and the result is that of one. */
+/* parallel.h - kernels over a pool of threads: each takes a stretch of the vector, and the result is that
+ * of one. */
 #ifndef KERNELS_PARALLEL_H
 #define KERNELS_PARALLEL_H
 

@@ -170,7 +170,10 @@ static inline tithe_status select_neighbours(const tithe_select_call *c, tithe_s
 static inline tithe_status select_more(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
     tithe_select_call more = *c;
-    more.level = 1.1 * c->params[0];
+    double params[TITHE_MAX_PARAMS];
+    memcpy(params, c->params, 3 * sizeof *params);
+    params[0] *= 1.1;
+    more.params = params;
     return selector_named("stochastic")->select(&more, s, error);
 }
 

@@ -64,9 +64,10 @@ printf '\001\000\000\000\002\000' > odd.idx
 refused 'indices of odd size' '6 bytes' "$TITHE" encode given in.f32 OUT --indices odd.idx
 echo '3 5' > two.txt
 refused 'other indices than sent' '' "$TITHE" decode given.frame OUT --indices two.txt
-refused 'segments do not add up' 'add up to 900.*1,000' "$TITHE" encode topk:k=5 in.f32 OUT --segments 400,500
-refused 'segments' "'x'" "$TITHE" encode topk:k=5 in.f32 OUT --segments 400,x
-refused 'segments' "''" "$TITHE" encode topk:k=5 in.f32 OUT --segments 400,,600
+refused 'segments do not add up' 'add up to 900.*1,000' "$TITHE" encode topk:k=5,per=layer in.f32 OUT --segments 400,500
+refused 'segments' "'x'" "$TITHE" encode topk:k=5,per=layer in.f32 OUT --segments 400,x
+refused 'segments' "''" "$TITHE" encode topk:k=5,per=layer in.f32 OUT --segments 400,,600
+refused 'segments without layers' 'per=layer' "$TITHE" encode topk:k=5 in.f32 OUT --segments 400,600
 
 # Frames: cut anywhere, with any one bit flipped, with something behind them, or no frames at all.
 bytes=$(stat -c %s good.frame)

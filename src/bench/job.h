@@ -1,0 +1,74 @@
+/* job.h - one row while it is measured: what runs, on which memory, and how its result is known to be right. */
+#ifndef BENCH_JOB_H
+#define BENCH_JOB_H
+
+#include "bench/data.h"
+#include "codec/codec.h"
+
+typedef struct bench_job bench_job;
+
+typedef struct bench_kind {
+    tithe_status (*open)(bench_job *job,
+                         tithe_error *error); /* what it needs beyond the group's vectors; or NULL */
+    void (*before)(bench_job *job);           /* untimed, ahead of each call; or NULL */
+    tithe_status (*run)(bench_job *job, tithe_error *error); /* this is timed */
+    const char *(*wrong)(bench_job *job); /* after a call: NULL, or what is wrong with what it did */
+} bench_kind;
+
+typedef struct bench_row {
+    const char *name;
+    const bench_kind *kind;
+    const char *spec; /* NULL: no codec; "threshold" gets its lambda from the data and the share */
+    double share;     /* of coordinates that are selected; 0 where that has no meaning */
+    size_t longest;   /* not measured on longer vectors, since it is slow; 0: on all */
+    bool single;      /* runs on one thread, however many the call has */
+} bench_row;
+
+struct bench_job {
+    const bench_row *row;
+    const bench_vectors *v;
+    const bench_job *references; /* memcpy, read and read8 on as many threads */
+    const bench_job *alone;      /* the same row on one thread; NULL: not measured */
+    tithe_call call;             /* with the pool */
+    tithe_codec *codec;
+    double params[TITHE_MAX_PARAMS];
+    tithe_quant_call quant;
+    workspace w;
+    tithe_selection selection;
+    index_plan plan;
+    uint8_t *frame; /* or what stands in one: values, indices */
+    size_t capacity;
+    tithe_frame_info info;
+    double number;   /* what is left of a sum or a checksum */
+    double *seconds; /* of each round */
+};
+
+/* `call` says all that does not depend on the row: seed and pool. */
+tithe_status bench_job_open(const bench_row *row, const bench_vectors *v, const tithe_call *call,
+                            unsigned rounds, bench_job *job, tithe_error *error);
+void bench_job_close(bench_job *job);
+
+/* ---- for the kinds ------------------------------------------------------------------------------------ */
+
+/* The codec of the row, and scratch for it. A threshold is set so that the row's share is left of `magnitudes`. */
+tithe_status bench_job_codec(bench_job *job, bool contractive, const float *magnitudes, tithe_error *error);
+tithe_status bench_job_frame(bench_job *job, size_t bytes, tithe_error *error);
+
+/* Do the reference kernels, which define every result, give the same info.bytes bytes of frame, the same sum in y, the
+ * same number? Each runs the job again. */
+const char *bench_wrong_bytes(bench_job *job);
+const char *bench_wrong_sum(bench_job *job);
+const char *bench_wrong_number(bench_job *job);
+
+extern const bench_kind bench_memcpy, bench_read, bench_read8;                               /* reference.c */
+extern const bench_kind bench_quant_encode, bench_quant_decode, bench_select;                /* passes.c */
+extern const bench_kind bench_indices_encode, bench_indices_decode, bench_random, bench_crc; /* passes.c */
+extern const bench_kind bench_ec, bench_encode, bench_decode_add;                            /* calls.c */
+
+/* ---- the tables (rows.c) ------------------------------------------------------------------------------ */
+
+extern const bench_row bench_kernel_rows[],
+    bench_codec_rows[]; /* both end with a NULL name; references first */
+enum { BENCH_MEMCPY, BENCH_READ, BENCH_READ8, BENCH_REFERENCES };
+
+#endif

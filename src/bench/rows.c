@@ -1,0 +1,75 @@
+/* rows.c - what is measured. The names are a contract: scripts look rows up by them. */
+#include "bench/job.h"
+
+#define DITHER4 "all|dither:s=7,bucket=512"
+
+const bench_row bench_kernel_rows[] = {
+    {.name = "memcpy", .kind = &bench_memcpy},
+    {.name = "read", .kind = &bench_read},
+    {.name = "read8", .kind = &bench_read8},
+    {.name = "natural.encode", .kind = &bench_quant_encode, .spec = "all|natural"},
+    {.name = "natural.decode_add", .kind = &bench_quant_decode, .spec = "all|natural"},
+    {.name = "bf16.encode", .kind = &bench_quant_encode, .spec = "all|bf16", .single = true},
+    {.name = "topk.select@0.001", .kind = &bench_select, .spec = "topk:keep=0.001", .share = 0.001},
+    {.name = "topk.select@0.01", .kind = &bench_select, .spec = "topk:keep=0.01", .share = 0.01},
+    {.name = "topk.select@0.1", .kind = &bench_select, .spec = "topk:keep=0.1", .share = 0.1},
+    {.name = "threshold.select@0.01", .kind = &bench_select, .spec = "threshold", .share = 0.01},
+    {.name = "dither4.encode", .kind = &bench_quant_encode, .spec = DITHER4},
+    {.name = "dither4.decode_add", .kind = &bench_quant_decode, .spec = DITHER4},
+    {.name = "natdither4.encode", .kind = &bench_quant_encode, .spec = "all|natdither:s=7,bucket=512"},
+    /* whole calls of tithe_ec_encode: what a training step pays */
+    {.name = "ec+natural", .kind = &bench_ec, .spec = "all|natural"},
+    {.name = "ec+threshold@0.01", .kind = &bench_ec, .spec = "threshold", .share = 0.01},
+    {.name = "ec+topk@0.01", .kind = &bench_ec, .spec = "topk:keep=0.01", .share = 0.01},
+    {.name = "indices.encode@0.01",
+     .kind = &bench_indices_encode,
+     .spec = "topk:keep=0.01",
+     .share = 0.01,
+     .single = true},
+    {.name = "indices.decode@0.01",
+     .kind = &bench_indices_decode,
+     .spec = "topk:keep=0.01",
+     .share = 0.01,
+     .single = true},
+    /* parts of the others */
+    {.name = "random.block", .kind = &bench_random, .single = true},
+    {.name = "crc32c", .kind = &bench_crc, .single = true},
+    {.name = "elias.encode",
+     .kind = &bench_quant_encode,
+     .spec = DITHER4 ",code=elias",
+     .longest = 1 << 20,
+     .single = true},
+    {.name = "elias.decode",
+     .kind = &bench_quant_decode,
+     .spec = DITHER4 ",code=elias",
+     .longest = 1 << 20,
+     .single = true},
+    {.name = NULL},
+};
+
+#define BOTH_WAYS(what, ...)                                               \
+    {.name = "encode " what, .kind = &bench_encode, __VA_ARGS__},          \
+    {                                                                      \
+        .name = "decode_add " what, .kind = &bench_decode_add, __VA_ARGS__ \
+    }
+#define WHOLE(spelling) BOTH_WAYS(spelling, .spec = spelling)
+
+const bench_row bench_codec_rows[] = {
+    {.name = "memcpy", .kind = &bench_memcpy},
+    {.name = "read", .kind = &bench_read},
+    {.name = "read8", .kind = &bench_read8},
+    WHOLE("all|raw"),
+    WHOLE("all|f16"),
+    WHOLE("all|bf16"),
+    WHOLE("all|natural"),
+    WHOLE("all|sign"),
+    WHOLE(DITHER4),
+    WHOLE("all|natdither:s=7,bucket=512"),
+    WHOLE("topk:keep=0.01"),
+    WHOLE("topk:keep=0.01|natural"),
+    BOTH_WAYS("threshold@0.01", .spec = "threshold", .share = 0.01), /* lambda depends on the data */
+    WHOLE("randk:keep=0.01"),
+    WHOLE("stochastic:keep=0.01"),
+    WHOLE("mstopk:keep=0.01"),
+    {.name = NULL},
+};
