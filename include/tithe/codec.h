@@ -76,11 +76,9 @@ TITHE_API tithe_claims tithe_codec_claims(const tithe_codec *codec, size_t n);
 
 /* ---- one call ----------------------------------------------------------------------------------------- */
 
-typedef enum tithe_form {
-    TITHE_SELF_CONTAINED =
-        0,             /* the frame says all that its decoder needs, but seed, rank and given indices */
-    TITHE_EXCHANGE = 1 /* what both ends agreed on (n, codec) is left out */
-} tithe_form;
+/* A self-contained frame says all that its decoder needs, but seed, rank and given indices. Inside an exchange
+ * what both ends agreed on (n, codec) is left out. */
+typedef enum tithe_form { TITHE_SELF_CONTAINED = 0, TITHE_EXCHANGE = 1 } tithe_form;
 
 /* Whatever one call needs and the codec does not know. Zero is a good value for every field. */
 typedef struct tithe_call {
@@ -89,8 +87,9 @@ typedef struct tithe_call {
     uint32_t rank;
     uint32_t tensor;
     tithe_form form;
-    double level; /* 0, or in place of the codec's own: entries (k), lambda, or s under `all`; buffers are
-                             * sized for any level if the codec was made with open_level */
+    /* 0, or in place of the codec's own: entries (k), lambda, or s under `all`. Bound and scratch are sized for
+     * every level if the codec was made with open_level. */
+    double level;
     const uint32_t *given; /* the indices for the selector `given`: ascending, each below n */
     size_t given_count;
     const size_t *segments; /* lengths of the layers for per=layer; they add up to n */

@@ -85,9 +85,8 @@ typedef struct tithe_select_call {
 } tithe_select_call;
 
 typedef struct tithe_selection {
-    uint32_t *
-        indices; /* handed in with room for 16 more than asked for; filled ascending, unless the source is ALL */
-    void *values; /* likewise, for the survivors; `gathered` says that the selector filled it */
+    uint32_t *indices; /* room for 16 more than asked for; to be filled ascending */
+    void *values;      /* likewise, for the survivors; `gathered` says that the selector filled it */
     bool gathered;
     size_t count;
     double factor; /* survivors are multiplied by it before they are written; 1 when nothing is said */
@@ -104,8 +103,7 @@ typedef struct tithe_selector {
     bool scales;     /* a projection only under scale=contractive: unbiased, it multiplies */
     bool shares;     /* may set tithe_selection.shared */
     bool absolute; /* the level, its first parameter, is a magnitude in units of the gradient: not a count */
-    bool
-        fuses; /* for floats: adds the gradient and finds what is not finite in the pass that it makes anyway */
+    bool fuses;    /* for floats: its own pass adds the gradient and finds what is not finite */
 
     /* NULL, or a sentence that says why these parameters cannot be. May itself be NULL. */
     const char *(*refuse)(const double *params);

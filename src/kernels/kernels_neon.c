@@ -16,10 +16,15 @@ static inline float32x4_t load(const kernel_source *s, size_t i, uint32x4_t *inf
     return v;
 }
 
-/* Lanes of `skip` keep what is in memory. */
-static inline void store_except(float *x, float32x4_t v, uint32x4_t skip)
+/* Store the sum, or what is left of it; lanes that are not finite take the rare path. */
+static inline void store_except(const kernel_source *s, size_t i, float32x4_t v, uint32x4_t infinite)
 {
-    vst1q_f32(x, vbslq_f32(skip, vld1q_f32(x), v));
+    vst1q_f32(s->x + i, vbslq_f32(infinite, vld1q_f32(s->x + i), v));
+    if (__builtin_expect(vmaxvq_u32(infinite) == 0, 1)) return;
+    uint32_t lane[4];
+    vst1q_u32(lane, infinite);
+    for (size_t j = 0; j < 4; j++)
+        if (lane[j]) define_store_overflow(s, i + j);
 }
 
 /* ---- random numbers ----------------------------------------------------------------------------------- */
@@ -86,9 +91,9 @@ static inline uint32x4_t natural4(const natural_job *job, size_t i, uint16x4_t r
     if (job->subtract) {
         const uint32x4_t sign = vandq_u32(bits, vdupq_n_u32(0x80000000u));
         const float32x4_t rounded = vreinterpretq_f32_u32(vorrq_u32(sign, vshlq_n_u32(field, 23)));
-        store_except(job->source.x + i, vsubq_f32(v, vmulq_f32(rounded, vdupq_n_f32(job->factor))), bad);
+        store_except(&job->source, i, vsubq_f32(v, vmulq_f32(rounded, vdupq_n_f32(job->factor))), bad);
     } else if (job->source.g) {
-        store_except(job->source.x + i, v, bad);
+        store_except(&job->source, i, v, bad);
     }
     return field;
 }
@@ -197,7 +202,7 @@ static size_t neon_select(const select_job *job, bool *finite)
             uint32x4_t bad;
             v[q] = load(&here.source, i + 4 * q, &bad);
             infinite = vorrq_u32(infinite, bad);
-            if (here.source.g) store_except(here.source.x + i + 4 * q, v[q], bad);
+            if (here.source.g) store_except(&here.source, i + 4 * q, v[q], bad);
             keep[q] = vcgeq_u32(vandq_u32(vreinterpretq_u32_f32(v[q]), vdupq_n_u32(0x7fffffffu)), least);
             any = vorrq_u32(any, keep[q]);
         }

@@ -196,7 +196,8 @@ static void sift(vector_kind kind, size_t n, unsigned place)
         output_place(&values, n * 4, 4, (place + 3) % PLACES);
         output_reset(indices.wanted, &indices, numbers);
         output_reset(values.wanted, &values, x);
-        const size_t kept = ti_kernels_ref.compact((void *)indices.wanted, (void *)values.wanted, n, limits[i]);
+        const size_t kept =
+            ti_kernels_ref.compact((void *)indices.wanted, (void *)values.wanted, n, limits[i]);
         for (size_t t = 0; t < running_count; t++) {
             here.table = running[t]->name;
             output_reset(indices.got, &indices, numbers);
