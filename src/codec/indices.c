@@ -22,8 +22,9 @@ static uint64_t golomb_bits(const uint32_t *indices, size_t count, unsigned shif
     return (uint64_t)count * shift + ti_kernels()->gap_bits(indices, count, shift, three);
 }
 
-/* The best shift for one kind of m. The cost is convex in the shift (each further bit costs `count` and
- * saves a sum of ceilings that only shrinks), so walking downhill from a good guess finds the minimum. */
+/* The best shift for one kind of m, walking downhill from a good guess. For powers of two the cost is convex
+ * in the shift (each further bit costs `count` and saves a sum of ceilings that only shrinks), so that is the
+ * minimum; for 3 * 2^j it is where the tests looked, and a set for which it is not would only cost bits. */
 static void golomb_search(const uint32_t *indices, size_t count, unsigned guess, bool three, index_plan *best)
 {
     unsigned shift = guess;
