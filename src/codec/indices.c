@@ -17,34 +17,32 @@ static unsigned width_of(size_t n) /* ceil(log2 n), 0 for n = 1 */
     return width;
 }
 
-static uint64_t golomb_bits(const uint32_t *indices, size_t count, unsigned shift, bool three)
-{
-    return (uint64_t)count * shift + ti_kernels()->gap_bits(indices, count, shift, three);
-}
-
-/* The best shift for one kind of m, walking downhill from a good guess. For powers of two the cost is convex
- * in the shift (each further bit costs `count` and saves a sum of ceilings that only shrinks), so that is the
- * minimum; for 3 * 2^j it is where the tests looked, and a set for which it is not would only cost bits. */
+/* The best shift for one kind of m: three neighbours are looked at in one pass, and if the outer one is the
+ * best, its neighbours next. For powers of two the cost is convex in the shift (each further bit costs `count`
+ * and saves a sum of ceilings that only shrinks), so that finds the minimum; for 3 * 2^j it does wherever the
+ * tests looked, and where it does not it only costs bits. */
 static void golomb_search(const uint32_t *indices, size_t count, unsigned guess, bool three, index_plan *best)
 {
-    unsigned shift = guess;
-    uint64_t cost = golomb_bits(indices, count, shift, three);
     const unsigned top = three ? 30 : 31;
-    bool moved = false;
-    while (shift < top) {
-        const uint64_t next = golomb_bits(indices, count, shift + 1, three);
-        if (next >= cost) break;
-        cost = next;
-        shift++;
-        moved = true;
+    unsigned first = guess > 0 ? guess - 1 : 0;
+    for (int turn = 0; turn < 32; turn++) {
+        if (first > top - 2) first = top - 2;
+        uint64_t bits[3];
+        ti_kernels()->gap_bits(indices, count, first, three, bits);
+        unsigned least = 0;
+        for (unsigned k = 0; k < 3; k++) {
+            bits[k] += (uint64_t)count * (first + k);
+            if (bits[k] < bits[least]) least = k;
+        }
+        if (bits[least] < best->bits)
+            *best = (index_plan){TITHE_INDEX_GOLOMB, first + least, three, bits[least]};
+        if (least == 0 && first > 0)
+            first = first > 2 ? first - 2 : 0;
+        else if (least == 2 && first < top - 2)
+            first += 2;
+        else
+            return;
     }
-    while (!moved && shift > 0) {
-        const uint64_t next = golomb_bits(indices, count, shift - 1, three);
-        if (next >= cost) break;
-        cost = next;
-        shift--;
-    }
-    if (cost < best->bits) *best = (index_plan){TITHE_INDEX_GOLOMB, shift, three, cost};
 }
 
 index_plan ti_indices_plan(const uint32_t *indices, size_t count, size_t n)
@@ -76,70 +74,6 @@ uint64_t ti_indices_max_bits(size_t count, size_t n)
     return least;
 }
 
-/* One gap, as the low bits for the first plane and a code word for the second. */
-typedef struct gap_code {
-    uint32_t low, zeros, end; /* `zeros` zeros, then the bits of `end`, the lowest first */
-    unsigned width;           /* of end */
-} gap_code;
-
-static inline gap_code code_gap(const index_plan *plan, uint32_t gap)
-{
-    /* After the one that ends the zeros: nothing, or the digit as 0, 1 0 or 1 1. */
-    static const uint8_t digit_bits[3] = {1, 3, 7}, digit_width[3] = {2, 3, 3};
-    const uint32_t part = gap >> plan->shift;
-    gap_code code = {gap & (uint32_t)((UINT64_C(1) << plan->shift) - 1), part, 1, 1};
-    if (plan->three) {
-        code.zeros = part / 3;
-        code.end = digit_bits[part - 3 * code.zeros];
-        code.width = digit_width[part - 3 * code.zeros];
-    }
-    return code;
-}
-
-static void put_code(bit_writer *w, const gap_code *code)
-{
-    if (code->zeros <= 29) {
-        bits_put(w, code->end << code->zeros, code->zeros + code->width);
-    } else {
-        bits_put_zeros(w, code->zeros);
-        bits_put(w, code->end, code->width);
-    }
-}
-
-/* Both planes grow side by side, so that neither writer waits for the other; two gaps at a time while they
- * are short and neither plane is near its end. The byte in which one plane ends and the other begins is
- * put together last. */
-static void write_golomb(const index_plan *plan, const uint32_t *indices, size_t count, uint8_t *dst)
-{
-    const uint64_t low_bits = (uint64_t)count * plan->shift;
-    bit_writer low = bit_writer_at(dst), high = bit_writer_at(dst + low_bits / 8);
-    bits_put(&high, 0, low_bits % 8);
-    uint32_t expected = 0;
-    size_t i = 0;
-    const uint8_t *low_end = dst + low_bits / 8, *high_end = dst + bytes_of_bits(plan->bits);
-    while (i < count) {
-        while (plan->shift <= 16 && i + 2 <= count && low_end - low.next >= 8 && high_end - high.next >= 8) {
-            const gap_code a = code_gap(plan, indices[i] - expected);
-            const gap_code b = code_gap(plan, indices[i + 1] - indices[i] - 1);
-            if (a.zeros > 26 || b.zeros > 26 - a.zeros) break;
-            const unsigned first = a.zeros + a.width;
-            bits_put_ahead(&low, a.low | b.low << plan->shift, 2 * plan->shift);
-            bits_put_ahead(&high, a.end << a.zeros | b.end << (first + b.zeros), first + b.zeros + b.width);
-            expected = indices[i + 1] + 1;
-            i += 2;
-        }
-        if (i == count) break;
-        const gap_code code = code_gap(plan, indices[i] - expected);
-        expected = indices[i++] + 1;
-        bits_put(&low, code.low, plan->shift);
-        put_code(&high, &code);
-    }
-    bits_finish(&high);
-    const uint8_t second = dst[low_bits / 8];
-    bits_finish(&low);
-    if (low_bits % 8) dst[low_bits / 8] |= second;
-}
-
 static void write_fixed(const uint32_t *indices, size_t count, size_t n, uint8_t *dst)
 {
     bit_writer w = bit_writer_at(dst);
@@ -159,7 +93,9 @@ void ti_indices_write(const index_plan *plan, const uint32_t *indices, size_t co
     case TITHE_INDEX_NONE: break;
     case TITHE_INDEX_FIXED: write_fixed(indices, count, n, dst); break;
     case TITHE_INDEX_BITMAP: write_bitmap(indices, count, n, dst); break;
-    case TITHE_INDEX_GOLOMB: write_golomb(plan, indices, count, dst); break;
+    case TITHE_INDEX_GOLOMB:
+        ti_kernels()->gap_write(indices, count, plan->shift, plan->three, bytes_of_bits(plan->bits), dst);
+        break;
     }
 }
 

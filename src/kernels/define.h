@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/crc32c_table.h"
 #include "base/rng.h"
@@ -382,30 +383,120 @@ static inline void define_nibbles_add(const uint8_t *src, size_t n, const float 
 
 /* ---- index coding ------------------------------------------------------------------------------------- */
 
-/* Sums of quotients stay below the last index, so 32 bits hold them. The division by 3 is a product: in 32
- * bits while the dividend has 16, else in 64. */
-static inline uint64_t define_gap_bits(const uint32_t *indices, size_t n, unsigned shift, bool three)
+/* Sums of quotients stay below the last index, so 32 bits hold them. The division by 3 is a product: in 32 bits
+ * while the dividend has 16, else in 64. */
+static inline void define_gap_bits(const uint32_t *indices, size_t n, unsigned shift, bool three,
+                                   uint64_t bits[3])
 {
-    if (n == 0) return 0;
-    const uint32_t first = indices[0] >> shift;
-    uint32_t quotients = three ? first / 3 : first, digits = three && first % 3 > 0;
-    if (!three) {
-        for (size_t i = 1; i < n; i++) quotients += (indices[i] - indices[i - 1] - 1) >> shift;
-    } else if (indices[n - 1] >> shift < 65536) {
-        for (size_t i = 1; i < n; i++) {
-            const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift, quotient = gap * 0xaaabu >> 17;
-            quotients += quotient;
-            digits += gap != 3 * quotient;
-        }
-    } else {
-        for (size_t i = 1; i < n; i++) {
-            const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift;
-            const uint32_t quotient = (uint32_t)((uint64_t)gap * 0xaaaaaaabu >> 33);
-            quotients += quotient;
-            digits += gap != 3 * quotient;
-        }
+    uint32_t a = 0, b = 0, c = 0, digits_a = 0, digits_b = 0, digits_c = 0;
+    const bool narrow = n && indices[n - 1] >> shift < 65536;
+    const uint32_t first = n ? indices[0] >> shift : 0;
+    for (size_t i = 1; i < n && !three; i++) {
+        const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift;
+        a += gap;
+        b += gap >> 1;
+        c += gap >> 2;
     }
-    return (uint64_t)quotients + digits + (three ? 2 : 1) * (uint64_t)n;
+    for (size_t i = 1; i < n && three && narrow; i++) {
+        const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift;
+        const uint32_t p = gap * 0xaaabu >> 17, q = (gap >> 1) * 0xaaabu >> 17,
+                       r = (gap >> 2) * 0xaaabu >> 17;
+        a += p;
+        b += q;
+        c += r;
+        digits_a += gap != 3 * p;
+        digits_b += gap >> 1 != 3 * q;
+        digits_c += gap >> 2 != 3 * r;
+    }
+    for (size_t i = 1; i < n && three && !narrow; i++) {
+        const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift;
+        a += gap / 3;
+        b += (gap >> 1) / 3;
+        c += (gap >> 2) / 3;
+        digits_a += gap % 3 > 0;
+        digits_b += (gap >> 1) % 3 > 0;
+        digits_c += (gap >> 2) % 3 > 0;
+    }
+    const uint32_t quotients[3] = {a, b, c}, digits[3] = {digits_a, digits_b, digits_c};
+    for (int k = 0; k < 3; k++) {
+        const uint32_t part = first >> k, whole = three ? part / 3 : part;
+        bits[k] = (uint64_t)quotients[k] + whole + digits[k] + (three && part % 3 > 0) +
+                  (three ? 2 : 1) * (uint64_t)n;
+    }
+}
+
+/* One gap, as the low bits for the first plane and a code word for the second. */
+typedef struct gap_code {
+    uint32_t low, zeros, end; /* `zeros` zeros, then the bits of `end`, the lowest first */
+    unsigned width;           /* of end */
+} gap_code;
+
+static inline gap_code define_gap_code(uint32_t gap, unsigned shift, uint32_t mask, bool three)
+{
+    const uint32_t part = gap >> shift;
+    gap_code code = {gap & mask, part, 1, 1};
+    if (three) { /* after the one that ends the zeros, the digit: 0, 1 0 or 1 1 */
+        code.zeros = part / 3;
+        const uint32_t digit = part - 3 * code.zeros;
+        code.end = (2u << digit) - 1;
+        code.width = digit ? 3 : 2;
+    }
+    return code;
+}
+
+static inline void define_put_code(bit_writer *w, const gap_code *code)
+{
+    if (code->zeros <= 29) {
+        bits_put(w, code->end << code->zeros, code->zeros + code->width);
+    } else {
+        bits_put_zeros(w, code->zeros);
+        bits_put(w, code->end, code->width);
+    }
+}
+
+/* Both planes grow side by side, so that neither writer waits for the other; two gaps at a time while they are
+ * short and neither plane is near its end. The byte in which one plane ends and the other begins is put
+ * together last. */
+static inline void define_gap_planes(const uint32_t *indices, size_t n, unsigned shift, const bool three,
+                                     size_t bytes, uint8_t *dst)
+{
+    const uint64_t low_bits = (uint64_t)n * shift;
+    const uint32_t mask = (uint32_t)((UINT64_C(1) << shift) - 1);
+    bit_writer low = bit_writer_at(dst), high = bit_writer_at(dst + low_bits / 8);
+    bits_put(&high, 0, low_bits % 8);
+    uint32_t expected = 0;
+    size_t i = 0;
+    const uint8_t *low_end = dst + low_bits / 8, *high_end = dst + bytes;
+    while (i < n) {
+        while (shift <= 16 && i + 2 <= n && low_end - low.next >= 8 && high_end - high.next >= 8) {
+            const gap_code a = define_gap_code(indices[i] - expected, shift, mask, three);
+            const gap_code b = define_gap_code(indices[i + 1] - indices[i] - 1, shift, mask, three);
+            if (a.zeros > 26 || b.zeros > 26 - a.zeros) break;
+            const unsigned first = a.zeros + a.width;
+            bits_put_ahead(&low, a.low | b.low << shift, 2 * shift);
+            bits_put_ahead(&high, a.end << a.zeros | b.end << (first + b.zeros), first + b.zeros + b.width);
+            expected = indices[i + 1] + 1;
+            i += 2;
+        }
+        if (i == n) break;
+        const gap_code code = define_gap_code(indices[i] - expected, shift, mask, three);
+        expected = indices[i++] + 1;
+        bits_put(&low, code.low, shift);
+        define_put_code(&high, &code);
+    }
+    bits_finish(&high);
+    const uint8_t second = dst[low_bits / 8];
+    bits_finish(&low);
+    if (low_bits % 8) dst[low_bits / 8] |= second;
+}
+
+static inline void define_gap_write(const uint32_t *indices, size_t n, unsigned shift, bool three,
+                                    size_t bytes, uint8_t *dst)
+{
+    if (three)
+        define_gap_planes(indices, n, shift, true, bytes, dst);
+    else
+        define_gap_planes(indices, n, shift, false, bytes, dst);
 }
 
 /* ---- checksum ----------------------------------------------------------------------------------------- */
@@ -429,7 +520,7 @@ static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t 
     .bf16_encode = define_bf16_encode, .select = define_select, .dither_levels = define_dither_levels,     \
     .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,                  \
     .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                    \
-    .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .compact = define_compact,             \
-    .collect = define_collect, .crc32c = define_crc32c
+    .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .gap_write = define_gap_write,         \
+    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c
 
 #endif

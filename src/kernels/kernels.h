@@ -81,8 +81,11 @@ typedef struct kernels {
     /* The magnitudes of up to the bits `most`, into room for n + 16. */
     size_t (*collect)(const float *values, size_t n, uint32_t most, uint32_t *keys);
     /* Bits of all gaps between ascending indices, but for the low bits: quotients by 2^shift (or 3 *
-     * 2^shift) in unary, and the ternary digits. */
-    uint64_t (*gap_bits)(const uint32_t *indices, size_t n, unsigned shift, bool three);
+     * 2^shift) in unary, and the ternary digits; for this shift and the next two. */
+    void (*gap_bits)(const uint32_t *indices, size_t n, unsigned shift, bool three, uint64_t bits[3]);
+    /* The gaps in two planes, as docs/format.md section 4 has them, into `bytes` bytes. */
+    void (*gap_write)(const uint32_t *indices, size_t n, unsigned shift, bool three, size_t bytes,
+                      uint8_t *dst);
     uint32_t (*crc32c)(uint32_t crc, const uint8_t *bytes, size_t n); /* without the final and initial xor */
 } kernels;
 

@@ -259,6 +259,7 @@ const kernels ti_kernels_avx2 = {
     .compact = define_compact,
     .collect = define_collect,
     .gap_bits = define_gap_bits,
+    .gap_write = define_gap_write,
     .crc32c = x86_crc32c,
 };
 #endif

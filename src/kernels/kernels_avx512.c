@@ -14,7 +14,8 @@ enum {
     READ_STREAMS = 4,   /* where the vector is only read */
     UPDATE_STREAMS = 2, /* where it is written too */
     SELECT_STREAMS = 2,
-    FEW = 1 << 16 /* values below which one stream is enough */
+    SPARSE_STREAMS = 4, /* where few survive */
+    FEW = 1 << 16       /* values below which one stream is enough */
 };
 
 static bool runs_here(void)
@@ -356,34 +357,44 @@ static size_t select_rest(const select_job *job, size_t begin, size_t count, __m
     return out.count;
 }
 
-/* Two halves side by side, each into its half of the room, moved together at the end. Survivors that crowd
- * in one half are looked for again with one stream. */
-static size_t avx512_select(const select_job *job, bool *finite)
+/* Stretches side by side, each into its share of the room, moved together at the end. Survivors that crowd in
+ * one of them are looked for again with one stream. `streams` is a constant wherever this is inlined. */
+static inline size_t select_streams(const select_job *job, const size_t streams, __mmask16 *infinite)
 {
-    select_job here = *job;
-    __mmask16 infinite = 0;
-    survivors out[SELECT_STREAMS];
-    const size_t room = here.capacity / SELECT_STREAMS;
-    const size_t half = here.n < FEW || room < 64 ? 0 : here.n / SELECT_STREAMS / 64 * 64;
+    survivors out[SPARSE_STREAMS];
+    const size_t room = job->capacity / streams, stretch = job->n / streams / 64 * 64;
     bool crowded = false;
     size_t count = 0;
-    for (size_t s = 0; s < SELECT_STREAMS; s++)
-        out[s] = (survivors){here.indices + s * room, here.values + s * room, 0, room - 16};
-    for (size_t i = 0; i < half; i += 64)
-        for (size_t s = 0; s < SELECT_STREAMS; s++) infinite |= select64(&here, s * half + i, &out[s]);
-    for (size_t s = 0; s < SELECT_STREAMS && half; s++) {
+    for (size_t s = 0; s < streams; s++)
+        out[s] = (survivors){job->indices + s * room, job->values + s * room, 0, room - 16};
+    for (size_t i = 0; i < stretch; i += 64)
+        for (size_t s = 0; s < streams; s++) *infinite |= select64(job, s * stretch + i, &out[s]);
+    for (size_t s = 0; s < streams; s++) {
         crowded |= out[s].count > out[s].capacity;
         if (s && !crowded) {
-            memmove(here.indices + count, out[s].indices, out[s].count * sizeof *here.indices);
-            memmove(here.values + count, out[s].values, out[s].count * sizeof *here.values);
+            memmove(job->indices + count, out[s].indices, out[s].count * sizeof *job->indices);
+            memmove(job->values + count, out[s].values, out[s].count * sizeof *job->values);
         }
         count += out[s].count;
     }
-    count = select_rest(&here, SELECT_STREAMS * half, crowded ? 0 : count, &infinite);
-    if (crowded) {
-        here.source.g = NULL; /* it was added the first time */
+    count = select_rest(job, streams * stretch, crowded ? 0 : count, infinite);
+    if (!crowded) return count;
+    select_job again = *job;
+    again.source.g = NULL; /* it was added the first time */
+    return select_rest(&again, 0, 0, infinite);
+}
+
+static size_t avx512_select(const select_job *job, bool *finite)
+{
+    const select_job here = *job;
+    __mmask16 infinite = 0;
+    size_t count;
+    if (here.n < FEW || here.capacity < FEW / 16)
         count = select_rest(&here, 0, 0, &infinite);
-    }
+    else if (here.capacity < here.n / 8) /* so few are expected that reading is all there is to it */
+        count = select_streams(&here, SPARSE_STREAMS, &infinite);
+    else
+        count = select_streams(&here, SELECT_STREAMS, &infinite);
     *finite = infinite == 0;
     return count;
 }
@@ -538,6 +549,7 @@ const kernels ti_kernels_avx512 = {
     .compact = avx512_compact,
     .collect = avx512_collect,
     .gap_bits = define_gap_bits,
+    .gap_write = define_gap_write,
     .crc32c = x86_crc32c,
 };
 #endif

@@ -237,6 +237,7 @@ const kernels ti_kernels_neon = {
     .compact = define_compact,
     .collect = define_collect,
     .gap_bits = define_gap_bits,
+    .gap_write = define_gap_write,
     .crc32c = define_crc32c,
 };
 #endif
