@@ -485,7 +485,7 @@ static inline void define_gap_planes(const uint32_t *indices, size_t n, unsigned
         define_put_code(&high, &code);
     }
     bits_finish(&high);
-    const uint8_t second = dst[low_bits / 8];
+    const uint8_t second = low_bits % 8 ? dst[low_bits / 8] : 0; /* no entries: no byte */
     bits_finish(&low);
     if (low_bits % 8) dst[low_bits / 8] |= second;
 }

@@ -37,6 +37,7 @@ typedef enum shape {
     SAMPLE_LARGE,
     SAMPLE_SMALL,
     SAMPLE_EQUAL,
+    SAMPLE_BLIND,
     SHAPES
 } shape;
 
@@ -56,7 +57,8 @@ static const char *const shape_names[] = {"random",
                                           "denormal",
                                           "the sample is large",
                                           "the sample is small",
-                                          "the sample is one value"};
+                                          "the sample is one value",
+                                          "the sample misses the large"};
 
 static inline float shape_number(shape s, size_t i, size_t n, bool is_sampled, dice *d)
 {
@@ -78,6 +80,7 @@ static inline float shape_number(shape s, size_t i, size_t n, bool is_sampled, d
     case SAMPLE_LARGE: return is_sampled ? 1000 + g : g;
     case SAMPLE_SMALL: return is_sampled ? 0.001f * g : 1000 + g;
     case SAMPLE_EQUAL: return is_sampled ? 3 : sign * (2.5f + (float)roll_unit(d));
+    case SAMPLE_BLIND: return is_sampled || roll_below(d, 400) ? g : 1000 + g; /* a few more than n / 500 */
     default: return g;
     }
 }

@@ -25,7 +25,8 @@ static _Noreturn inline void cross_fail(const char *file, int line, const char *
     longjmp(cross_next_test, 1);
 }
 
-static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*setup)(void **), int (*teardown)(void **))
+static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*setup)(void **),
+                            int (*teardown)(void **))
 {
     void *state = NULL;
     if (setup && setup(&state)) return 1;
@@ -47,8 +48,12 @@ static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*
     return failed;
 }
 
-#define cmocka_unit_test(f) {#f, f}
-#define cmocka_run_group_tests(tests, setup, teardown) cross_run(tests, sizeof(tests) / sizeof *(tests), setup, teardown)
+#define cmocka_unit_test(f) \
+    {                       \
+#f, f               \
+    }
+#define cmocka_run_group_tests(tests, setup, teardown) \
+    cross_run(tests, sizeof(tests) / sizeof *(tests), setup, teardown)
 
 #define fail_msg(...) (printf(__VA_ARGS__), printf("\n"), cross_fail(__FILE__, __LINE__, "failed"))
 #define fail() cross_fail(__FILE__, __LINE__, "failed")

@@ -1,5 +1,5 @@
 /* test_tables.c - every table of kernels against ref, bit for bit: sums, maxima, additions, random numbers, nibbles,
- * gaps and checksums. Natural compression, selection and dithering have their own files beside this one. */
+ * and checksums. Natural compression, selection, dithering and gaps have their own files beside this one. */
 #include "kernels/tables.h"
 
 static fenced input_field, second_field;
@@ -209,54 +209,6 @@ static void nibbles(void **state)
     every_case("nibbles_add", unpack);
 }
 
-/* ---- gaps ------------------------------------------------------------------------------------------------ */
-
-/* As docs/format.md counts them: quotient, a one that ends it, and one or two bits for a remainder by three. */
-static uint64_t plain_gap_bits(const uint32_t *indices, size_t n, unsigned shift, bool three)
-{
-    uint64_t bits = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t gap = (i ? indices[i] - indices[i - 1] - 1 : indices[0]) >> shift;
-        bits += three ? gap / 3 + 1 + (gap % 3 ? 2 : 1) : gap + 1;
-    }
-    return bits;
-}
-
-static void count_gaps(vector_kind kind, size_t n, unsigned place)
-{
-    dice d = {n * 31 + kind};
-    uint32_t *indices = (void *)fenced_place(&input_field, n * 4, 4, place);
-    const size_t widest = n ? UINT32_MAX / n : 1; /* the widest gaps reach to the end of the range */
-    static const size_t width[V_KINDS] = {1, 2, 3, 100, 5000, 1000000, UINT32_MAX};
-    const size_t limit = width[kind] < widest ? width[kind] : widest;
-    uint64_t next = roll_below(&d, limit);
-    for (size_t i = 0; i < n; i++, next += 1 + roll_below(&d, limit)) indices[i] = (uint32_t)next;
-    for (unsigned shift = 0; shift < 30; shift += 1 + (n > SHORT) * 6)
-        for (int three = 0; three < 2; three++) {
-            snprintf(here.more, sizeof here.more, ", gaps below %zu, shift %u, three %d", limit, shift,
-                     three);
-            uint64_t wanted[3], got[3];
-            ti_kernels_ref.gap_bits(indices, n, shift, three, wanted);
-            here.table = "ref";
-            for (unsigned k = 0; k < 3; k++)
-                expect_here(wanted[k] == plain_gap_bits(indices, n, shift + k, three),
-                            "%llu bits, %u further", (unsigned long long)wanted[k], k);
-            for (size_t t = 0; t < running_count; t++) {
-                here.table = running[t]->name;
-                running[t]->gap_bits(indices, n, shift, three, got);
-                for (unsigned k = 0; k < 3; k++)
-                    expect_here(got[k] == wanted[k], "%llu bits instead of %llu", (unsigned long long)got[k],
-                                (unsigned long long)wanted[k]);
-            }
-        }
-}
-
-static void gaps(void **state)
-{
-    (void)state;
-    every_case("gap_bits", count_gaps);
-}
-
 /* ---- checksum -------------------------------------------------------------------------------------------- */
 
 /* One bit after the other, by the polynomial. */
@@ -306,7 +258,6 @@ int main(void)
         cmocka_unit_test(bf16),
         cmocka_unit_test(random_blocks),
         cmocka_unit_test(nibbles),
-        cmocka_unit_test(gaps),
         cmocka_unit_test(checksums),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
