@@ -87,10 +87,10 @@ static void print_findings(const char *name, const findings *f)
 
     printf("%s: a frame of %s, %s bytes\n\n  %12s  %12s  %s\n", name, f->spec, text_group(f->bytes).text,
            "offset", "bytes", "what");
-    snprintf(what, sizeof what, "header: wire version %d, %s, n = %s, step %lu, %s%s, %s entries",
-             h->version, h->form == TITHE_SELF_CONTAINED ? "self-contained" : "exchange",
-             text_group(h->n).text, (unsigned long)h->step, vector_type_name(h->type),
-             h->contractive ? ", contractive" : "", text_group(h->entries).text);
+    snprintf(what, sizeof what, "header: wire version %d, %s, n = %s, step %lu, %s%s, %s entries", h->version,
+             h->form == TITHE_SELF_CONTAINED ? "self-contained" : "exchange", text_group(h->n).text,
+             (unsigned long)h->step, vector_type_name(h->type), h->contractive ? ", contractive" : "",
+             text_group(h->entries).text);
     row(0, h->header_bytes, what);
 
     size_t at = h->header_bytes;

@@ -178,7 +178,8 @@ static tithe_status settle_type(tithe_codec *codec, tithe_type wanted, tithe_err
     if (stated && codec->quantizer_params[at] == TITHE_F32 && wanted == TITHE_F64)
         return ti_fail(error, TITHE_E_SPEC, 0,
                        "The vector holds doubles, but the spec says type=f32: leave that out.");
-    codec->type = stated ? (tithe_type)(int)codec->quantizer_params[at] : wanted;
+    codec->type = wanted;
+    if (stated) codec->type = codec->quantizer_params[at] == 0 ? TITHE_F32 : TITHE_F64;
     if (at >= 0) codec->quantizer_params[at] = codec->type;
     if (codec->type == TITHE_F64 && !codec->quantizer->takes_f64)
         return ti_fail(error, TITHE_E_SPEC, 0, "%s takes floats only: doubles go with raw or natural.",
@@ -262,11 +263,10 @@ tithe_status tithe_codec_make(const tithe_selector *selector, const double *sele
         free(made);
         return status;
     }
-    char second[128];
-    ti_spec_write(made->spec, sizeof made->spec - sizeof second - 1, selector->name, selector->params,
-                  made->selector_params);
+    char first[112], second[112];
+    ti_spec_write(first, sizeof first, selector->name, selector->params, made->selector_params);
     ti_spec_write(second, sizeof second, quantizer->name, quantizer->params, made->quantizer_params);
-    strcat(strcat(made->spec, "|"), second);
+    snprintf(made->spec, sizeof made->spec, "%s|%s", first, second);
     *codec = made;
     return TITHE_OK;
 }

@@ -137,7 +137,8 @@ static size_t read_words(const index_plan *plan, bit_reader *low, bit_reader *hi
         uint64_t word = get_u64(high->bytes + at / 8) >> at % 8; /* at least 57 bits of the stream */
         unsigned used = 0;
         while (i < count && low_at <= last) { /* a word serves until it may not hold a whole code any more */
-            const unsigned zeros = word ? (unsigned)__builtin_ctzll(word) : 64;
+            if (word == 0) break;
+            const unsigned zeros = (unsigned)__builtin_ctzll(word);
             if (used + zeros + 3 > 57) break;
             unsigned width = zeros + 1;
             uint64_t gap = zeros;

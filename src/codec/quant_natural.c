@@ -110,7 +110,7 @@ static bool encode_nine(const tithe_quant_call *c, const float *values, uint8_t 
 {
     const bool in_place = sent->y == values && !sent->at && sent->scale == -1;
     const natural_job job = {
-        .source = {(float *)(uintptr_t)values, c->gradient, c->gamma},
+        .source = {(float *)values, c->gradient, c->gamma},
         .n = c->count,
         .key = c->key,
         .fields = dst,
@@ -131,7 +131,7 @@ static bool encode_eight(const tithe_quant_call *c, const float *values, uint8_t
         uint8_t fields[NATURAL_SPAN], signs[NATURAL_SPAN / 8];
         const size_t many = c->count - first < NATURAL_SPAN ? c->count - first : NATURAL_SPAN;
         const natural_job job = {
-            .source = {(float *)(uintptr_t)values + first, NULL, 0},
+            .source = {(float *)values + first, NULL, 0},
             .n = many,
             .key = c->key,
             .position = first,

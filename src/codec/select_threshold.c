@@ -42,7 +42,7 @@ static tithe_status threshold_select(const tithe_select_call *c, tithe_selection
     s->count = 0;
     if (c->type == TITHE_F32) {
         const select_job job = {
-            .source = {(float *)(uintptr_t)c->x, c->gradient, c->gamma},
+            .source = {(float *)c->x, c->gradient, c->gamma},
             .n = c->n,
             .least = least_bits(lambda),
             .indices = s->indices,

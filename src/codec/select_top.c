@@ -170,7 +170,7 @@ static size_t survivors(const tithe_select_call *c, const float *gradient, size_
                         uint32_t least, size_t room, tithe_selection *s, bool *finite)
 {
     const select_job job = {
-        .source = {(float *)(uintptr_t)c->x + first, gradient ? gradient + first : NULL, c->gamma},
+        .source = {(float *)c->x + first, gradient ? gradient + first : NULL, c->gamma},
         .n = n,
         .first = (uint32_t)first,
         .least = least,

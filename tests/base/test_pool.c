@@ -107,8 +107,8 @@ static void the_environment_says_how_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_part_runs_once),    cmocka_unit_test(parts_run_at_the_same_time),
-        cmocka_unit_test(no_pool_is_one_thread),   cmocka_unit_test(splits_cover_everything),
+        cmocka_unit_test(every_part_runs_once),          cmocka_unit_test(parts_run_at_the_same_time),
+        cmocka_unit_test(no_pool_is_one_thread),         cmocka_unit_test(splits_cover_everything),
         cmocka_unit_test(the_environment_says_how_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

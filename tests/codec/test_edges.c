@@ -32,8 +32,8 @@ static void tiny_chances_are_exact(void **state)
             for (size_t i = 1; i < MANY; i++) ups += y[i] != 0;
         }
         const double expected = chance * (MANY - 1) * draws;
-        expect(fabs(ups - expected) < 4.9 * sqrt(expected), "%s: %g went up in %u draws, but %g should", specs[k], ups,
-               draws, expected);
+        expect(fabs(ups - expected) < 4.9 * sqrt(expected), "%s: %g went up in %u draws, but %g should",
+               specs[k], ups, draws, expected);
         free(frame);
         tithe_codec_free(codec);
     }
@@ -82,7 +82,8 @@ static void feedback_looks_at_the_level_of_the_call(void **state)
 static void e_survives_every_refusal(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"natural", "topk:k=3", "threshold:lambda=0.5", "dither:bucket=4", "dither", "raw", "f16"};
+    static const char *const specs[] = {
+        "natural", "topk:k=3", "threshold:lambda=0.5", "dither:bucket=4", "dither", "raw", "f16"};
     enum { N = 40 };
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
         for (int how = 0; how < 4; how++) {
@@ -105,13 +106,15 @@ static void e_survives_every_refusal(void **state)
             uint8_t *frame = malloc(bound);
             tithe_call call = {.scratch_size = tithe_codec_scratch(codec, N)};
             call.scratch = malloc(call.scratch_size + 1);
-            assert_int_equal(tithe_ec_encode(codec, &call, e, g, how == 3 ? 2 : 1, N, frame, bound, &info, &error),
-                             TITHE_E_NONFINITE);
-            assert_int_equal(tithe_ec_encode(codec, &call, e, g, 1, N, frame, bound - 1, &info, &error), TITHE_E_SPACE);
+            assert_int_equal(
+                tithe_ec_encode(codec, &call, e, g, how == 3 ? 2 : 1, N, frame, bound, &info, &error),
+                TITHE_E_NONFINITE);
+            assert_int_equal(tithe_ec_encode(codec, &call, e, g, 1, N, frame, bound - 1, &info, &error),
+                             TITHE_E_SPACE);
             for (int i = 0; i < N; i++) {
                 const float room = how >= 2 && i == 3 ? 4e31f : 1e-5f; /* a rounding of what was added */
-                expect(fabsf(e[i] - before[i]) <= room, "%s, case %d: e[%d] was %g and is %g", specs[k], how, i,
-                       (double)before[i], (double)e[i]);
+                expect(fabsf(e[i] - before[i]) <= room, "%s, case %d: e[%d] was %g and is %g", specs[k], how,
+                       i, (double)before[i], (double)e[i]);
             }
             free(call.scratch);
             free(frame);
@@ -140,15 +143,19 @@ static void foreign_variants_are_checked(void **state)
     tithe_quantizer own = *tithe_quantizers()[0];
     tithe_codec *codec;
     tithe_error error;
-    assert_int_equal(tithe_codec_make(tithe_selectors()[0], NULL, &own, NULL, NULL, &codec, &error), TITHE_E_ARGUMENT);
+    assert_int_equal(tithe_codec_make(tithe_selectors()[0], NULL, &own, NULL, NULL, &codec, &error),
+                     TITHE_E_ARGUMENT);
     own.id = 200;
-    assert_int_equal(tithe_codec_make(tithe_selectors()[0], NULL, &own, NULL, NULL, &codec, &error), TITHE_E_ARGUMENT);
+    assert_int_equal(tithe_codec_make(tithe_selectors()[0], NULL, &own, NULL, NULL, &codec, &error),
+                     TITHE_E_ARGUMENT);
     own.id = TITHE_FIRST_PRIVATE_ID;
     own.params = NULL;
-    assert_int_equal(tithe_codec_make(tithe_selectors()[0], NULL, &own, NULL, NULL, &codec, &error), TITHE_E_ARGUMENT);
+    assert_int_equal(tithe_codec_make(tithe_selectors()[0], NULL, &own, NULL, NULL, &codec, &error),
+                     TITHE_E_ARGUMENT);
     const double half[] = {0.5};
-    assert_int_equal(tithe_codec_make(tithe_selectors()[0], NULL, tithe_quantizers()[4], half, NULL, &codec, &error),
-                     TITHE_E_SPEC);
+    assert_int_equal(
+        tithe_codec_make(tithe_selectors()[0], NULL, tithe_quantizers()[4], half, NULL, &codec, &error),
+        TITHE_E_SPEC);
 }
 
 int main(void)

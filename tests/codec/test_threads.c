@@ -48,7 +48,8 @@ static outcome run(const tithe_codec *codec, unsigned threads, bool feedback, fl
         call.step = step;
         uint8_t *frame = o.frames + o.bytes;
         if (feedback)
-            assert_int_equal(tithe_ec_encode(codec, &call, o.kept, g[step], 0.5f, N, frame, bound, &info, NULL), TITHE_OK);
+            assert_int_equal(
+                tithe_ec_encode(codec, &call, o.kept, g[step], 0.5f, N, frame, bound, &info, NULL), TITHE_OK);
         else
             assert_int_equal(tithe_encode(codec, &call, g[step], N, frame, bound, &info, NULL), TITHE_OK);
         assert_int_equal(tithe_decode_add(codec, &call, frame, info.bytes, 0.25f, o.sum, N, NULL), TITHE_OK);
@@ -70,10 +71,24 @@ static void threads_change_nothing(void **state)
 {
     (void)state;
     static const char *const specs[] = {
-        "natural", "natural:bits=8", "raw", "bf16", "sign", "dither:s=7,bucket=512", "dither:s=7,bucket=77",
-        "dither:s=5,bucket=512,code=elias", "dither:s=7", "natdither:s=7,bucket=512", "natdither:s=3,bucket=1000",
-        "dither:s=300,bucket=512", "topk:keep=0.01", "topk:keep=0.3|natural", "threshold:lambda=0.5",
-        "threshold:lambda=0|natural", "threshold:lambda=0.5|dither:bucket=64", "randk:keep=0.1|natural",
+        "natural",
+        "natural:bits=8",
+        "raw",
+        "bf16",
+        "sign",
+        "dither:s=7,bucket=512",
+        "dither:s=7,bucket=77",
+        "dither:s=5,bucket=512,code=elias",
+        "dither:s=7",
+        "natdither:s=7,bucket=512",
+        "natdither:s=3,bucket=1000",
+        "dither:s=300,bucket=512",
+        "topk:keep=0.01",
+        "topk:keep=0.3|natural",
+        "threshold:lambda=0.5",
+        "threshold:lambda=0|natural",
+        "threshold:lambda=0.5|dither:bucket=64",
+        "randk:keep=0.1|natural",
     };
     float *g[STEPS];
     for (uint32_t step = 0; step < STEPS; step++) g[step] = gradient(step);
@@ -86,8 +101,10 @@ static void threads_change_nothing(void **state)
             for (unsigned threads = 2; threads <= 5; threads++) {
                 outcome many = run(codec, threads, feedback, g);
                 if (one.bytes != many.bytes || memcmp(one.frames, many.frames, one.bytes) ||
-                    memcmp(one.sum, many.sum, N * sizeof *one.sum) || memcmp(one.kept, many.kept, N * sizeof *one.kept))
-                    fail_msg("%s with%s feedback differs on %u threads", specs[i], feedback ? "" : "out", threads);
+                    memcmp(one.sum, many.sum, N * sizeof *one.sum) ||
+                    memcmp(one.kept, many.kept, N * sizeof *one.kept))
+                    fail_msg("%s with%s feedback differs on %u threads", specs[i], feedback ? "" : "out",
+                             threads);
                 outcome_free(&many);
             }
             outcome_free(&one);
@@ -100,7 +117,8 @@ static void threads_change_nothing(void **state)
 static void nan_is_found_by_every_thread(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"natural", "topk:keep=0.01", "threshold:lambda=0.5", "dither:bucket=512"};
+    static const char *const specs[] = {"natural", "topk:keep=0.01", "threshold:lambda=0.5",
+                                        "dither:bucket=512"};
     float *g = gradient(1), *before = gradient(2), *e = malloc(N * sizeof *e);
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
         for (size_t at = 5; at < N; at += 100003) {
@@ -121,7 +139,8 @@ static void nan_is_found_by_every_thread(void **state)
                              TITHE_E_NONFINITE);
             assert_int_equal(error.position, at);
             for (size_t j = 0; j < N; j++)
-                if (!(fabsf(e[j] - before[j]) <= 1e-6f)) fail_msg("%s: e[%zu] did not come back", specs[i], j);
+                if (!(fabsf(e[j] - before[j]) <= 1e-6f))
+                    fail_msg("%s: e[%zu] did not come back", specs[i], j);
             g[at] = saved;
             free(call.scratch);
             free(frame);
