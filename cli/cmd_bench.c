@@ -255,7 +255,7 @@ int cmd_bench(int argc, char **argv)
         option_text("isa", "NAME", "ref, avx2, avx512 or neon in place of the best; all: each that runs here",
                     &isa),
         option_text("threads", "COUNTS", "threads that a call may use, such as 1,4 (default 1,2)", &threads),
-        option_number("rounds", "R", "timed calls of each row (default 9, and 7 above 2^24)", 1, 10000,
+        option_number("rounds", "R", "timed calls of each row (default 9, and 5 above 2^24)", 1, 10000,
                       &rounds),
         option_json(&json),
         option_end(),

@@ -1,9 +1,9 @@
 /* bench.h - how fast it is here, beside memcpy and a plain read of the same vector.
  *
- * Times say little about another machine, or about this one an hour later; ratios taken in one run say a
- * lot. So all rows of one vector run in turn, round after round, each after an untimed call of its own,
- * and what is reported is the median of the ratios of the rounds. docs/performance.md has the method, and
- * what came out of it. */
+ * Times say little about another machine, or about this one an hour later; ratios taken in one run say a lot.
+ * So all rows of one vector run in turn, round after round, and what is reported is the median of the ratios
+ * of the rounds. Short vectors are in the caches when the clock starts, long ones (2^24 and more) are not.
+ * docs/performance.md has the method, and what came out of it. */
 #ifndef TITHE_BENCH_H
 #define TITHE_BENCH_H
 

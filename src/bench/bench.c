@@ -114,7 +114,7 @@ static tithe_status expect_sense(const bench_run *run)
 static unsigned rounds_for(const bench_run *run, size_t n)
 {
     if (run->options.rounds) return run->options.rounds;
-    return n > LONG ? 7 : 9;
+    return n > LONG ? 5 : 9;
 }
 
 static bool row_is_wanted(const bench_run *run, const bench_row *row, const bench_vectors *v)

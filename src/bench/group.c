@@ -20,7 +20,7 @@
  * neighbour takes his share of the memory, the two no longer go together. */
 #define LEAST_READ_TO_COPY 1.1
 #define MOST_READ_TO_COPY 2.3
-enum { ATTEMPTS = 4 /* to time a call without another program on the same core */ };
+enum { ATTEMPTS = 3 /* to time a call without another program on the same core */ };
 #define MOST_INTERRUPTED 0.1
 
 static double clock_seconds(clockid_t clock)
