@@ -94,6 +94,14 @@ static inline const float *vector_of(vector_kind kind, size_t salt)
     return vectors[kind] + salt % SALTS;
 }
 
+/* Any kind goes with any, huge with huge included, whose sums overflow. But numbers that are not finite stand in one of
+ * the two only: of two, either may win. */
+static inline vector_kind gradient_kind(vector_kind kind, size_t n)
+{
+    const vector_kind other = (vector_kind)((kind + n) % V_KINDS);
+    return kind == V_NONFINITE && other == V_NONFINITE ? V_GAUSS : other;
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* Bytes between two closed pages. Whatever reads or writes beyond them is killed by the system, in any build. */

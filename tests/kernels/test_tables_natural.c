@@ -101,8 +101,7 @@ static void place_all(size_t n, unsigned place)
 
 static void encode(vector_kind kind, size_t n, unsigned place)
 {
-    /* Numbers that are not finite stand in one of the two only: of two, any may win. */
-    const vector_kind other = (vector_kind)((kind + 1 + n % (V_KINDS - 1)) % V_KINDS);
+    const vector_kind other = gradient_kind(kind, n);
     float *g = (void *)fenced_place(&gradient_field, n * 4, 4, (place + 9) % PLACES);
     memcpy(g, vector_of(other, 3 * n), n * 4);
     place_all(n, place);

@@ -105,7 +105,7 @@ static uint32_t common_magnitude(const float *x, size_t n, size_t every)
 
 static void choose(vector_kind kind, size_t n, unsigned place)
 {
-    const vector_kind other = (vector_kind)((kind + 1 + n % (V_KINDS - 1)) % V_KINDS);
+    const vector_kind other = gradient_kind(kind, n);
     float *g = (void *)fenced_place(&gradient_field, n * 4, 4, (place + 9) % PLACES);
     memcpy(g, vector_of(other, 3 * n), n * 4);
     const float *x = vector_of(kind, n + place);
