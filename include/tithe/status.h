@@ -26,7 +26,12 @@ typedef enum tithe_status {
     TITHE_E_SPACE = 5,     /* a buffer is smaller than its bound() asks for */
     TITHE_E_CORRUPT = 6,   /* the bytes are not a frame, or not the frame that was sent */
     TITHE_E_MISMATCH = 7,  /* a sound frame, but of another codec, size or step than expected */
-    TITHE_E_MEMORY = 8     /* malloc said no */
+    TITHE_E_MEMORY = 8,    /* malloc said no */
+    TITHE_E_FILE = 9,      /* a file cannot be opened, read or written */
+    TITHE_E_DATA = 10,     /* a file was read, but its content is not what it should be */
+    TITHE_E_DIVERGED = 11, /* training left the numbers that make sense */
+    TITHE_E_TIMEOUT = 12,  /* a deadline passed */
+    TITHE_E_PEER = 13      /* another rank failed or went away */
 } tithe_status;
 
 /* One sentence for a status, never NULL. The text is static. */

@@ -23,6 +23,11 @@ const char *tithe_status_text(tithe_status status)
     case TITHE_E_CORRUPT: return "The bytes are not a sound frame.";
     case TITHE_E_MISMATCH: return "The frame is of another codec, size or step than expected.";
     case TITHE_E_MEMORY: return "There is not enough memory.";
+    case TITHE_E_FILE: return "A file cannot be opened, read or written.";
+    case TITHE_E_DATA: return "The content of a file is not what it should be.";
+    case TITHE_E_DIVERGED: return "Training diverged; a smaller step size may help.";
+    case TITHE_E_TIMEOUT: return "A deadline passed.";
+    case TITHE_E_PEER: return "Another rank failed or went away.";
     }
     return "Unknown status.";
 }

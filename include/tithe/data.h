@@ -1,0 +1,82 @@
+/* data.h - data sets: read from a file, found by name, or generated; and the share of each worker.
+ *
+ *     tithe_data *all, *share;
+ *     tithe_data_open("w8a", &(tithe_data_options){.task = TITHE_TASK_BINARY}, &all, &error);
+ *     tithe_data_share(all, 20, TITHE_SPLIT_SHUFFLED, seed, 0, 20, &share, &error);   // all workers live here
+ *     tithe_data_free(all);
+ *
+ * Part of the trainer (libtithe_learn). Values are 32-bit floats; all sums over them are made in double. */
+#ifndef TITHE_DATA_H
+#define TITHE_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tithe/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the labels are for. */
+typedef enum tithe_task {
+    TITHE_TASK_BINARY,  /* two labels: the smaller number becomes -1, the larger +1 */
+    TITHE_TASK_NUMBER,  /* a number to be predicted, as it stands */
+    TITHE_TASK_CLASSES, /* any number of labels: they become 0, 1, ... in ascending order */
+} tithe_task;
+
+typedef enum tithe_split {
+    TITHE_SPLIT_SHUFFLED,   /* rows in random order: every worker sees the same distribution */
+    TITHE_SPLIT_CONTIGUOUS, /* rows as they stand in the file */
+    TITHE_SPLIT_SORTED      /* sorted by label, stable: workers see different labels */
+} tithe_split;
+
+typedef struct tithe_data_options {
+    tithe_task task;
+    const char *positive; /* "label<=10", "label==3": these become +1, all others -1; NULL: labels as they are */
+    bool normalize_rows;  /* scale each row to length 1; a zero row stays */
+    size_t features;      /* 0: the highest index seen; more is fine, fewer is refused */
+    const char *directory; /* where data sets are looked up by name; NULL: TITHE_DATA of the environment */
+} tithe_data_options;
+
+/* Rows of numbers, sparse (offsets, indices and values) or dense (values alone, `features` to a row). */
+typedef struct tithe_data {
+    size_t rows, features;
+    uint64_t nonzeros;     /* values that are stored: rows * features when dense */
+    const size_t *offsets; /* rows + 1 of them: where a row begins in indices and values; NULL: dense */
+    const uint32_t *indices;
+    const float *values;
+    const double *labels;
+    unsigned classes;    /* TITHE_TASK_CLASSES: how many; otherwise 0 */
+    size_t total_rows;   /* of the whole data set, of which this may be a share */
+    unsigned workers;    /* 0: not split yet */
+    unsigned first, local; /* the workers whose rows are here: first, first + 1, ... (local of them) */
+    const size_t *begin; /* local + 1 of them: where the rows of a worker begin */
+    uint64_t hash;       /* of the whole data set, labels included, before it was split */
+    char name[128];      /* as a person would call it */
+} tithe_data;
+
+/* `source` is a path, a name in `directory` (with or without .gz, .bz2, .xz), a built-in name
+ * (tithe_data_sources lists them), or a spec such as gen:sparse:... See docs/data.md. */
+TITHE_API tithe_status tithe_data_open(const char *source, const tithe_data_options *options,
+                                       tithe_data **data, tithe_error *error);
+TITHE_API void tithe_data_free(tithe_data *data); /* NULL is fine */
+
+/* The rows of workers first .. first+local-1 out of `workers`, in an order that depends on split and seed alone:
+ * a copy, so that a process holds its own share and no more. Shares differ by at most one row; the first ones are
+ * the longer ones. Fewer rows than workers is refused. */
+TITHE_API tithe_status tithe_data_share(const tithe_data *all, unsigned workers, tithe_split split, uint64_t seed,
+                                        unsigned first, unsigned local, tithe_data **share, tithe_error *error);
+
+/* The data sets that need no file of the user's, for `tithe list data`. Ends with a NULL name. */
+typedef struct tithe_data_source {
+    const char *name, *summary, *paper;
+    const struct tithe_param *params; /* variant.h; NULL: none */
+} tithe_data_source;
+TITHE_API const tithe_data_source *const *tithe_data_sources(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

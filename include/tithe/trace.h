@@ -1,0 +1,83 @@
+/* trace.h - what a run leaves behind: one record for each step that was looked at.
+ *
+ * Everything that is drawn, printed or judged afterwards is read from here. docs/trace.md explains each column
+ * of the file form (CSV). Totals count from the start of the run; NAN means "not known at this step". */
+#ifndef TITHE_TRACE_H
+#define TITHE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tithe/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tithe_trace_record {
+    double step;   /* steps done: record 0 is the start */
+    double epochs; /* passes over the data so far */
+    double loss, gap, accuracy;       /* of the last iterate */
+    double average_loss, average_gap; /* of the averaged iterate, where one is kept */
+    double bound;                     /* what the theorem promises for the gap */
+    double step_size;
+    /* totals over all workers (design.md: four numbers, never mixed) */
+    double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
+    /* of this step */
+    double level, level_least, level_most; /* entries that a worker sent: mean, least, most */
+    double kept;                           /* share of the energy that got through: |sent|^2 / |to be sent|^2 */
+    double residual;                       /* mean over the workers of |e|^2, after the step */
+    double unsent; /* total so far: sum over steps of the mean over workers of |not sent|^2 */
+    /* seconds: since the start, and where they went, all totals */
+    double seconds, compute, encode, wait, transfer, decode, other;
+    const char *scheme, *collective, *reason; /* static or owned by the trace; "" when nothing is to be said */
+} tithe_trace_record;
+
+/* The columns of a record, for those who read or write all of them. Ends with a NULL name. */
+typedef enum tithe_column_kind { TITHE_COLUMN_NUMBER, TITHE_COLUMN_TEXT } tithe_column_kind;
+typedef struct tithe_column {
+    const char *name, *unit, *doc;
+    size_t offset; /* in tithe_trace_record */
+    tithe_column_kind kind;
+} tithe_column;
+TITHE_API const tithe_column *tithe_columns(void);
+
+/* Facts about the run as a whole: "command", "data", "model", "codec", ... and results such as "model_hash". */
+typedef struct tithe_trace tithe_trace;
+
+TITHE_API tithe_status tithe_trace_create(const char *name, tithe_trace **trace, tithe_error *error);
+TITHE_API void tithe_trace_free(tithe_trace *trace); /* NULL is fine */
+
+TITHE_API tithe_status tithe_trace_fact(tithe_trace *trace, const char *key, const char *value);
+TITHE_API tithe_status tithe_trace_add(tithe_trace *trace, const tithe_trace_record *record);
+
+TITHE_API const char *tithe_trace_name(const tithe_trace *trace);
+TITHE_API size_t tithe_trace_count(const tithe_trace *trace);
+TITHE_API const tithe_trace_record *tithe_trace_at(const tithe_trace *trace, size_t i);
+TITHE_API size_t tithe_trace_fact_count(const tithe_trace *trace);
+TITHE_API void tithe_trace_fact_at(const tithe_trace *trace, size_t i, const char **key, const char **value);
+TITHE_API const char *tithe_trace_find(const tithe_trace *trace, const char *key); /* NULL: there is none */
+
+/* The file form. Lines "# key: value" for the facts (name first), one line of column names, one line for each
+ * record; an empty field is a number that is not known. A file that a stopped run left behind reads as far as its
+ * last whole line. */
+typedef struct tithe_trace_file tithe_trace_file;
+/* Open for writing now, so that a bad path is found before the run; each record is on disk when append returns. */
+TITHE_API tithe_status tithe_trace_file_open(const char *path, const char *name, tithe_trace_file **file,
+                                             tithe_error *error);
+TITHE_API tithe_status tithe_trace_file_fact(tithe_trace_file *file, const char *key, const char *value,
+                                             tithe_error *error); /* facts after the first record go to the end */
+TITHE_API tithe_status tithe_trace_file_append(tithe_trace_file *file, const tithe_trace_record *record,
+                                               tithe_error *error);
+TITHE_API tithe_status tithe_trace_file_close(tithe_trace_file *file, tithe_error *error);
+TITHE_API tithe_status tithe_trace_read(const char *path, tithe_trace **trace, tithe_error *error);
+
+/* One self-contained HTML page about these runs; see docs/report.md. `title` may be NULL. */
+TITHE_API tithe_status tithe_report_write(const char *path, const char *title, const tithe_trace *const *traces,
+                                          size_t count, tithe_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
