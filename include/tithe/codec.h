@@ -116,6 +116,9 @@ TITHE_API size_t tithe_codec_scratch(const tithe_codec *codec, size_t n);
  * encoded. */
 TITHE_API size_t tithe_codec_length(const tithe_codec *codec, size_t n, size_t entries, tithe_form form);
 
+/* The bits that the papers' own formulas count for such a frame (`--count paper`). */
+TITHE_API double tithe_codec_paper_bits(const tithe_codec *codec, size_t n, size_t entries);
+
 /* Encode n numbers. NaN and infinity are refused with their position. They are found in the pass that
  * encodes, so after a failure the buffer may have been written to; it never holds a frame then. */
 TITHE_API tithe_status tithe_encode(const tithe_codec *codec, const tithe_call *call, const float *x,

@@ -1,7 +1,7 @@
-/* feedback.h - error compensation: what was not sent is kept, and sent later.
+/* feedback.h - what becomes of what was not sent.
  *
- * One step of a worker (Danilova and Gorbunov; key danilova2022): e <- e + gamma*g, send C(e), e <- e - C(e).
- * e belongs to the caller: n numbers, zero before the first step, in units of the update. The absolute
+ * Error compensation, one step of a worker (Danilova and Gorbunov; key danilova2022): e <- e + gamma*g, send C(e),
+ * e <- e - C(e). e belongs to the caller: n numbers, zero before the first step, in units of the update. The absolute
  * threshold of `threshold` is meant in units of the gradient, so it acts on e + gamma*g as gamma*lambda. */
 #ifndef TITHE_FEEDBACK_H
 #define TITHE_FEEDBACK_H
@@ -22,6 +22,38 @@ TITHE_API tithe_status tithe_ec_encode(const tithe_codec *codec, const tithe_cal
 TITHE_API tithe_status tithe_ec_encode_f64(const tithe_codec *codec, const tithe_call *call, double *e,
                                            const double *g, double gamma, size_t n, uint8_t *frame,
                                            size_t capacity, tithe_frame_info *info, tithe_error *error);
+
+/* ---- the kinds of feedback, as an exchange uses them --------------------------------------------------- */
+
+/* One message of one worker. */
+typedef struct tithe_feedback_call {
+    const tithe_codec *codec;
+    const tithe_call *call;
+    float *kept;    /* n numbers of this worker, zero at the start; NULL where `keeps` is false */
+    const float *g; /* the gradient */
+    float gamma;    /* the step size, positive */
+    size_t n;
+    float *work; /* n numbers, free between calls; only where `works` is true */
+    uint8_t *frame;
+    size_t capacity;
+} tithe_feedback_call;
+
+typedef struct tithe_feedback {
+    const char *name, *summary, *paper;
+    bool keeps;      /* a vector of each worker from step to step */
+    bool works;      /* needs `work` */
+    bool contracts;  /* wants contractive codecs: they become the default of scale= */
+    bool scaled;     /* messages are in units of the update: gamma is in them already */
+    bool aggregates; /* a step applies the sum of all messages so far, not of this step's alone */
+    /* What is to be compressed: g itself, or a vector in `kept` or `work` that encode will take up again. */
+    const float *(*form)(const tithe_feedback_call *c);
+    /* Encode it, and keep what is to be kept. `formed`: form was called before (for those who look at the vector
+     * first); otherwise this does all of it, in as few passes as it can, with the same result to the bit. */
+    tithe_status (*encode)(const tithe_feedback_call *c, bool formed, tithe_frame_info *info, tithe_error *error);
+} tithe_feedback;
+
+TITHE_API const tithe_feedback *const *tithe_feedbacks(void); /* ends with NULL */
+TITHE_API tithe_status tithe_feedback_find(const char *name, const tithe_feedback **feedback, tithe_error *error);
 
 #ifdef __cplusplus
 }

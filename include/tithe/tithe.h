@@ -2,6 +2,11 @@
  *
  *   codec.h     a gradient to packed bytes and back     (start here)
  *   feedback.h  keep what was not sent
+ *   exchange.h  gradients in, one update out: what stands in place of an all-reduce
+ *   comm.h      the ranks, and how messages travel between them
+ *   coll.h      ring, tree, star
+ *   cost.h      what a message costs
+ *   tuner.h     how much to send now
  *   pool.h      threads for large vectors
  *   frame.h     read a frame from a file or a stranger
  *   check.h     measure what a codec claims
@@ -16,10 +21,15 @@
 #include "tithe/bench.h"
 #include "tithe/check.h"
 #include "tithe/codec.h"
+#include "tithe/coll.h"
+#include "tithe/comm.h"
+#include "tithe/cost.h"
+#include "tithe/exchange.h"
 #include "tithe/feedback.h"
 #include "tithe/frame.h"
 #include "tithe/pool.h"
 #include "tithe/status.h"
+#include "tithe/tuner.h"
 #include "tithe/variant.h"
 
 #ifdef __cplusplus

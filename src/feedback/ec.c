@@ -5,6 +5,8 @@
 #include <math.h>
 
 #include "codec/codec.h"
+#include "feedback/feedback.h"
+#include "kernels/kernels.h"
 #include "tithe/feedback.h"
 
 /* All that can be refused is refused before e is touched. */
@@ -60,3 +62,28 @@ tithe_status tithe_ec_encode_f64(const tithe_codec *codec, const tithe_call *cal
     const encode_input in = {.x = e, .n = n, .keep = e, .gradient = g, .gamma = gamma};
     return ec_encode(codec, call, &in, frame, capacity, TITHE_F64, info, error);
 }
+
+/* ---- as a kind of feedback ----------------------------------------------------------------------------- */
+
+static const float *form(const tithe_feedback_call *c)
+{
+    ti_kernels()->add_scaled(c->kept, c->g, c->gamma, c->n);
+    return c->kept;
+}
+
+static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_frame_info *info, tithe_error *error)
+{
+    return tithe_ec_encode(c->codec, c->call, c->kept, formed ? NULL : c->g, c->gamma, c->n, c->frame, c->capacity,
+                           info, error);
+}
+
+const tithe_feedback ti_feedback_ec = {
+    .name = "ec",
+    .summary = "error compensation: what was not sent is added to the next gradient",
+    .paper = "danilova2022",
+    .keeps = true,
+    .contracts = true,
+    .scaled = true,
+    .form = form,
+    .encode = encode,
+};

@@ -1,0 +1,51 @@
+/* comm.h - a group of ranks that exchange messages, some or all of which live in this process.
+ *
+ * All ranks here (`tithe_comm_local`) is the everyday case of a simulation: nothing has to move, and messages
+ * between ranks of the same process are only counted. With a transport, ranks live in several processes. Bring
+ * your own transport by filling in five functions; docs/transports.md walks through one. */
+#ifndef TITHE_COMM_H
+#define TITHE_COMM_H
+
+#include <stdint.h>
+
+#include "tithe/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How messages travel between processes. Every function gets `self`; those that wait get a deadline in seconds from
+ * now, and fail with TITHE_E_TIMEOUT or TITHE_E_PEER and a sentence that names the rank. Messages between two ranks
+ * arrive in the order in which they were sent. */
+typedef struct tithe_transport {
+    const char *name, *summary;
+    /* Start to send. The bytes stay as they are until the next flush. Never waits for the receiver. */
+    tithe_status (*send)(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
+                         tithe_error *error);
+    /* Wait for the next message of a rank: exactly `length` bytes. */
+    tithe_status (*receive)(void *self, unsigned at, unsigned from, void *bytes, size_t length, double deadline,
+                            tithe_error *error);
+    /* Wait until the bytes of all sends may be changed. */
+    tithe_status (*flush)(void *self, double deadline, tithe_error *error);
+    /* Tell the others that this process gives up, so that nobody waits for it. */
+    void (*give_up)(void *self, const char *why);
+    void (*close)(void *self);
+} tithe_transport;
+
+typedef struct tithe_comm {
+    unsigned size;         /* ranks in all */
+    unsigned first, local; /* those of this process: first, first + 1, ... */
+    const tithe_transport *transport; /* NULL: all are here */
+    void *self;
+    double deadline; /* seconds that any one wait may take; 0: 30 */
+    /* counted here and nowhere else */
+    uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
+    double waited;                      /* seconds */
+} tithe_comm;
+
+TITHE_API tithe_comm tithe_comm_local(unsigned size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,99 @@
+/* exchange.h - gradients in, one update out, the same for every rank: what stands in place of an all-reduce.
+ *
+ *     tithe_exchange *ex;
+ *     tithe_exchange_create(&(tithe_exchange_config){.comm = &comm, .codec = codec, .feedback = ec}, n, &ex, &error);
+ *     for (;;) {
+ *         ... gradient of this rank into g ...
+ *         tithe_exchange_step(ex, g, step_size, &error);      // g is now the update
+ *         for (size_t i = 0; i < n; i++) x[i] -= g[i];
+ *     }
+ *
+ * A process that holds several ranks hands in their gradients one by one (tithe_exchange_put), on as many threads as
+ * it likes, and then takes the update (tithe_exchange_finish). Nothing is allocated after create. */
+#ifndef TITHE_EXCHANGE_H
+#define TITHE_EXCHANGE_H
+
+#include "tithe/coll.h"
+#include "tithe/feedback.h"
+#include "tithe/pool.h"
+#include "tithe/tuner.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tithe_exchange tithe_exchange;
+struct tithe_exchange_config;
+
+typedef struct tithe_scheme {
+    const char *name, *summary, *paper;
+    bool whole;              /* takes the gradients as they are: no frames */
+    const char *collectives; /* those that it can use, the default first: "ring|tree|star" */
+    /* NULL, or a sentence: why it cannot be used like this. */
+    const char *(*refuse)(const struct tithe_exchange_config *config);
+    tithe_status (*run)(tithe_exchange *ex, float *update, tithe_error *error);
+} tithe_scheme;
+TITHE_API const tithe_scheme *const *tithe_schemes(void); /* ends with NULL */
+
+/* What must outlive the exchange: everything that is pointed to. */
+typedef struct tithe_exchange_config {
+    tithe_comm *comm;
+    const tithe_codec *codec; /* of floats; with open_level under a tuner; contractive where the feedback asks for it */
+    const tithe_feedback *feedback;          /* NULL: none */
+    const tithe_codec *downlink;             /* of the way back; NULL: all|raw */
+    const tithe_feedback *downlink_feedback; /* the server's own: none or ec */
+    const char *scheme;                      /* NULL or "auto": star with a downlink, dense for all|raw without
+                                              * feedback, otherwise gather */
+    const char *collective;                  /* NULL or "auto": the scheme's first */
+    const tithe_tuner *tuner;                /* NULL: the level of the codec */
+    const tithe_cost *cost;                  /* NULL: bits */
+    bool count_paper;                        /* charge the papers' bits in place of the frames */
+    uint64_t seed;
+    tithe_pool *pool;
+    unsigned lanes; /* threads that may put at the same time; 0: those of the pool */
+    bool measure;   /* energies too: a few more passes over each vector */
+    const size_t *layers; /* lengths of the layers, for per=layer */
+    size_t layer_count;
+} tithe_exchange_config;
+
+TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                                             tithe_error *error);
+TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
+
+/* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
+ * on a lane of its own. gamma is the step size; it must be the same on all ranks. */
+TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
+                                          double gamma, tithe_error *error);
+/* A rank that takes no part in this step. */
+TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, tithe_error *error);
+/* After all local ranks: move the frames, and set update to what is to be subtracted from the model. */
+TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
+/* All of it, for a process with one rank: g becomes the update. */
+TITHE_API tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tithe_error *error);
+
+/* Four numbers that are never mixed, and what they cost; totals since create, over the ranks of this process. */
+typedef struct tithe_exchange_totals {
+    double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
+    double encode, wait, transfer, decode; /* seconds */
+    double unsent;                         /* sum over the steps of the mean of |not sent|^2, if measured */
+} tithe_exchange_totals;
+TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
+
+/* The last step. */
+typedef struct tithe_exchange_record {
+    unsigned long step;
+    double level, level_least, level_most;      /* entries that a rank sent: mean, least, most */
+    double energy, unsent;                      /* mean of |to be sent|^2 and |not sent|^2, if measured */
+    double unsent_most;                         /* largest of any rank */
+    double residual;                            /* mean of |e|^2 under error compensation */
+    const char *scheme, *collective, *reason;
+} tithe_exchange_record;
+TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);
+
+/* What a local rank keeps from step to step (n numbers): for checkpoints and tests. NULL: nothing. */
+TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,162 @@
+/* coll.c - the table of collectives, and the executor that runs their schedules. */
+#include "coll/coll.h"
+
+#include <string.h>
+
+#include "comm/comm.h"
+#include "kernels/kernels.h"
+
+static const tithe_collective *const collectives[] = {&ti_coll_ring, &ti_coll_tree, &ti_coll_star, NULL};
+
+const tithe_collective *const *tithe_collectives(void)
+{
+    return collectives;
+}
+
+const tithe_collective *tithe_collective_find(const char *name)
+{
+    for (size_t i = 0; collectives[i]; i++)
+        if (strcmp(collectives[i]->name, name) == 0) return collectives[i];
+    return NULL;
+}
+
+static tithe_move idle(void)
+{
+    return (tithe_move){.to = TITHE_NOBODY, .from = TITHE_NOBODY};
+}
+
+/* ---- all-reduce --------------------------------------------------------------------------------------- */
+
+typedef struct reduction {
+    tithe_comm *comm;
+    const tithe_collective *how;
+    float *const *vectors;
+    size_t n;
+    unsigned parts;
+    float *scratch;
+} reduction;
+
+static size_t begin(const reduction *r, unsigned part)
+{
+    return tithe_part_begin(r->n, r->parts, part);
+}
+
+static void take(const reduction *r, float *mine, const float *theirs, size_t from, size_t to, bool add)
+{
+    (void)r;
+    if (add)
+        ti_kernels()->add_scaled(mine + from, theirs, 1, to - from);
+    else
+        memcpy(mine + from, theirs, (to - from) * sizeof *mine);
+}
+
+/* Sends to ranks elsewhere leave first; nobody changes a part that it sends in the same round. */
+static tithe_status send_round(const reduction *r, unsigned round, tithe_error *error)
+{
+    tithe_comm *comm = r->comm;
+    for (unsigned i = 0; i < comm->local; i++) {
+        tithe_move m = idle();
+        r->how->reduce(comm->size, comm->first + i, round, &m);
+        if (m.to == TITHE_NOBODY) continue;
+        const size_t from = begin(r, m.send), to = begin(r, m.send_end);
+        const size_t bytes = (to - from) * sizeof(float);
+        if (comm_is_local(comm, (unsigned)m.to)) {
+            ti_comm_count(comm, 1, bytes);
+            continue;
+        }
+        const tithe_status status =
+            ti_comm_send(comm, comm->first + i, (unsigned)m.to, r->vectors[i] + from, bytes, error);
+        if (status) return status;
+    }
+    return TITHE_OK;
+}
+
+static tithe_status receive_round(const reduction *r, unsigned round, tithe_error *error)
+{
+    tithe_comm *comm = r->comm;
+    for (unsigned i = 0; i < comm->local; i++) {
+        tithe_move m = idle();
+        r->how->reduce(comm->size, comm->first + i, round, &m);
+        if (m.from == TITHE_NOBODY) continue;
+        const size_t from = begin(r, m.receive), to = begin(r, m.receive_end);
+        const float *theirs = r->scratch;
+        if (comm_is_local(comm, (unsigned)m.from)) {
+            theirs = r->vectors[(unsigned)m.from - comm->first] + from;
+        } else {
+            const tithe_status status = ti_comm_receive(comm, comm->first + i, (unsigned)m.from, r->scratch,
+                                                        (to - from) * sizeof(float), error);
+            if (status) return status;
+        }
+        take(r, r->vectors[i], theirs, from, to, m.add);
+    }
+    return ti_comm_flush(comm, error);
+}
+
+tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
+                              float *scratch, tithe_error *error)
+{
+    if (comm->size == 1) return TITHE_OK;
+    if (comm->local < comm->size && !scratch)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
+    const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch};
+    tithe_status status = TITHE_OK;
+    for (unsigned round = 0; round < how->reduce_rounds(comm->size) && !status; round++) {
+        status = send_round(&r, round, error);
+        if (!status) status = receive_round(&r, round, error);
+    }
+    return status;
+}
+
+/* ---- all-gather --------------------------------------------------------------------------------------- */
+
+/* One message for each block: they lie in different places, and a receiver knows all lengths. */
+static tithe_status gather_round(tithe_comm *comm, const tithe_collective *how, unsigned round,
+                                 uint8_t *const *blocks, const size_t *lengths, bool sending, tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    for (unsigned i = 0; i < comm->local; i++) {
+        tithe_move m = idle();
+        const unsigned rank = comm->first + i;
+        how->gather(comm->size, rank, round, &m);
+        const int other = sending ? m.to : m.from;
+        const unsigned part = sending ? m.send : m.receive, end = sending ? m.send_end : m.receive_end;
+        if (other == TITHE_NOBODY) continue;
+        for (unsigned p = part; p < end && !status; p++) {
+            if (comm_is_local(comm, (unsigned)other)) {
+                if (sending) ti_comm_count(comm, 1, lengths[p]);
+            } else if (sending) {
+                status = ti_comm_send(comm, rank, (unsigned)other, blocks[p], lengths[p], error);
+            } else {
+                status = ti_comm_receive(comm, rank, (unsigned)other, blocks[p], lengths[p], error);
+            }
+        }
+    }
+    return status;
+}
+
+/* With all ranks here every block is already where it should be, and only the count is left: each block visits
+ * each of the other ranks once. */
+static bool gather_needs_nothing(tithe_comm *comm, const tithe_collective *how, const size_t *lengths)
+{
+    if (comm->local < comm->size || how != &ti_coll_ring) return false;
+    uint64_t bytes = 0;
+    for (unsigned r = 0; r < comm->size; r++) bytes += lengths[r];
+    ti_comm_count(comm, (uint64_t)comm->size * (comm->size - 1), (comm->size - 1) * bytes);
+    return true;
+}
+
+tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
+                              const size_t *lengths, tithe_error *error)
+{
+    if (!how->gather)
+        return ti_fail(error, TITHE_E_SPEC, 0, "The collective '%s' has no all-gather: take ring or tree.",
+                       how->name);
+    if (comm->size == 1 || gather_needs_nothing(comm, how, lengths)) return TITHE_OK;
+    tithe_status status = TITHE_OK;
+    for (unsigned round = 0; round < how->gather_rounds(comm->size) && !status; round++) {
+        status = gather_round(comm, how, round, blocks, lengths, true, error);
+        if (!status) status = gather_round(comm, how, round, blocks, lengths, false, error);
+        if (!status) status = ti_comm_flush(comm, error);
+    }
+    return status;
+}

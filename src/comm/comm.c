@@ -1,0 +1,48 @@
+/* comm.c - counts what is sent, and gives every wait its deadline. */
+#include "comm/comm.h"
+
+#include "base/clock.h"
+
+enum { DEFAULT_DEADLINE = 30 };
+
+tithe_comm tithe_comm_local(unsigned size)
+{
+    return (tithe_comm){.size = size, .local = size};
+}
+
+void ti_comm_count(tithe_comm *comm, uint64_t messages, uint64_t bytes)
+{
+    comm->sent_messages += messages;
+    comm->sent_bytes += bytes;
+}
+
+static double deadline(const tithe_comm *comm)
+{
+    return comm->deadline > 0 ? comm->deadline : DEFAULT_DEADLINE;
+}
+
+tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const void *bytes, size_t length,
+                          tithe_error *error)
+{
+    ti_comm_count(comm, 1, length);
+    return comm->transport->send(comm->self, from, to, bytes, length, error);
+}
+
+tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void *bytes, size_t length,
+                             tithe_error *error)
+{
+    const double start = clock_now();
+    const tithe_status status =
+        comm->transport->receive(comm->self, at, from, bytes, length, deadline(comm), error);
+    comm->waited += clock_now() - start;
+    return status;
+}
+
+tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error)
+{
+    if (!comm->transport) return TITHE_OK;
+    const double start = clock_now();
+    const tithe_status status = comm->transport->flush(comm->self, deadline(comm), error);
+    comm->waited += clock_now() - start;
+    return status;
+}

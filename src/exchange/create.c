@@ -1,0 +1,202 @@
+/* create.c - an exchange from its configuration: the scheme, the collective, and all memory that steps will need. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchange/exchange.h"
+#include "feedback/feedback.h"
+
+static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star, NULL};
+
+const tithe_scheme *const *tithe_schemes(void)
+{
+    return schemes;
+}
+
+/* ---- what is asked for --------------------------------------------------------------------------------- */
+
+static bool is_auto(const char *name)
+{
+    return !name || strcmp(name, "auto") == 0;
+}
+
+static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme, tithe_error *error)
+{
+    if (is_auto(c->scheme)) {
+        const bool dense = strcmp(tithe_codec_spec(c->codec), "all|raw") == 0 && !c->feedback->keeps;
+        *scheme = c->downlink ? &ti_scheme_star : dense ? &ti_scheme_dense : &ti_scheme_gather;
+        return TITHE_OK;
+    }
+    for (size_t i = 0; schemes[i]; i++)
+        if (strcmp(schemes[i]->name, c->scheme) == 0) {
+            *scheme = schemes[i];
+            return TITHE_OK;
+        }
+    return ti_fail(error, TITHE_E_SPEC, 0, "There is no scheme '%s': take auto, dense, gather or star.", c->scheme);
+}
+
+/* Is `name` one of "a|b|c"? */
+static bool in_list(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == '|' || at[length] == 0)) return true;
+    return false;
+}
+
+static tithe_status find_collective(const tithe_exchange_config *c, const tithe_scheme *scheme,
+                                    const tithe_collective **collective, tithe_error *error)
+{
+    char name[32];
+    const size_t length = strcspn(scheme->collectives, "|");
+    memcpy(name, scheme->collectives, length);
+    name[length] = 0;
+    if (!is_auto(c->collective)) {
+        if (!in_list(scheme->collectives, c->collective))
+            return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.", scheme->name,
+                           scheme->collectives, c->collective);
+        snprintf(name, sizeof name, "%s", c->collective);
+    }
+    *collective = tithe_collective_find(name); /* NULL for allgather, which is the scheme's own */
+    return TITHE_OK;
+}
+
+static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_scheme *scheme, tithe_error *error)
+{
+    const char *why = scheme->refuse ? scheme->refuse(c) : NULL;
+    if (!why && c->tuner && c->tuner->refuse) why = c->tuner->refuse(c->codec);
+    if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
+        why = "The server's own feedback is none or ec.";
+    return why ? ti_fail(error, TITHE_E_SPEC, 0, "%s", why) : TITHE_OK;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+/* Zeroed, and without touching the pages: a long frame that never comes costs nothing. */
+static void *room(size_t count, size_t size, bool *enough)
+{
+    void *p = calloc(count ? count : 1, size);
+    if (!p) *enough = false;
+    return p;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool make_lanes(tithe_exchange *ex)
+{
+    bool enough = true;
+    const tithe_exchange_config *c = &ex->config;
+    ex->scratch_size = tithe_codec_scratch(c->codec, ex->n);
+    ex->tuner_scratch_size = c->tuner ? c->tuner->scratch(c->codec, ex->n) : 0;
+    for (unsigned l = 0; enough && l < ex->lane_count; l++) {
+        ex->lanes[l].scratch = room(ex->scratch_size, 1, &enough);
+        if (c->tuner) ex->lanes[l].tuner_scratch = room(ex->tuner_scratch_size, 1, &enough);
+        if (c->feedback->works || c->measure) ex->lanes[l].work = room(ex->n, sizeof(float), &enough);
+    }
+    return enough;
+}
+
+static bool make_workers(tithe_exchange *ex)
+{
+    bool enough = true;
+    const tithe_exchange_config *c = &ex->config;
+    if (ex->scheme->whole) ex->vectors = room(c->comm->local, sizeof *ex->vectors, &enough);
+    for (unsigned i = 0; enough && i < c->comm->local; i++) {
+        if (ex->scheme->whole)
+            ex->vectors[i] = room(ex->n, sizeof(float), &enough);
+        else
+            ex->workers[i].frame = room(ex->capacity, 1, &enough);
+        if (enough && c->feedback->keeps) ex->workers[i].kept = room(ex->n, sizeof(float), &enough);
+    }
+    return enough;
+}
+
+static bool make_server(tithe_exchange *ex)
+{
+    bool enough = true;
+    const tithe_codec *down = ex->config.downlink ? ex->config.downlink : ex->raw;
+    ex->down_capacity = tithe_codec_bound(down, ex->n);
+    ex->down_scratch_size = tithe_codec_scratch(down, ex->n);
+    ex->down_frame = room(ex->down_capacity, 1, &enough);
+    ex->down_scratch = room(ex->down_scratch_size, 1, &enough);
+    ex->sum = room(ex->n, sizeof(float), &enough);
+    if (ex->config.downlink_feedback && ex->config.downlink_feedback->keeps)
+        ex->server_kept = room(ex->n, sizeof(float), &enough);
+    return enough;
+}
+
+static tithe_status make_room(tithe_exchange *ex, tithe_error *error)
+{
+    bool enough = true;
+    tithe_status status = tithe_codec_create("all|raw", NULL, &ex->raw, error);
+    if (status) return status;
+    ex->raw_bytes = tithe_codec_length(ex->raw, ex->n, ex->n, TITHE_EXCHANGE);
+    ex->capacity = larger(tithe_codec_bound(ex->config.codec, ex->n), 1);
+    ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
+    ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);
+    if (enough && ex->config.feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
+    if (!enough || !make_lanes(ex) || !make_workers(ex) || !make_server(ex))
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %u ranks with %zu numbers each.",
+                       ex->config.comm->local, ex->n);
+    return TITHE_OK;
+}
+
+tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                                   tithe_error *error)
+{
+    if (!config || !config->comm || !config->codec || !ex)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A group of ranks, a codec and a place for the exchange are needed.");
+    tithe_exchange_config c = *config;
+    if (!c.feedback) c.feedback = &ti_feedback_none;
+    const tithe_scheme *scheme = NULL;
+    const tithe_collective *collective = NULL;
+    tithe_status status = find_scheme(&c, &scheme, error);
+    if (!status) status = find_collective(&c, scheme, &collective, error);
+    if (!status) status = expect_sense(&c, scheme, error);
+    if (status) return status;
+
+    tithe_exchange *made = calloc(1, sizeof *made);
+    if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for an exchange.");
+    made->config = c;
+    made->scheme = scheme;
+    made->collective = collective;
+    made->n = n;
+    made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
+    status = make_room(made, error);
+    if (status) {
+        tithe_exchange_free(made);
+        return status;
+    }
+    *ex = made;
+    return TITHE_OK;
+}
+
+void tithe_exchange_free(tithe_exchange *ex)
+{
+    if (!ex) return;
+    for (unsigned i = 0; i < ex->config.comm->local; i++) {
+        if (ex->vectors) free(ex->vectors[i]);
+        if (ex->workers) {
+            free(ex->workers[i].frame);
+            free(ex->workers[i].kept);
+        }
+    }
+    for (unsigned l = 0; ex->lanes && l < ex->lane_count; l++) {
+        free(ex->lanes[l].scratch);
+        free(ex->lanes[l].tuner_scratch);
+        free(ex->lanes[l].work);
+    }
+    tithe_codec_free(ex->raw);
+    free(ex->vectors);
+    free(ex->workers);
+    free(ex->lanes);
+    free(ex->aggregate);
+    free(ex->sum);
+    free(ex->server_kept);
+    free(ex->down_frame);
+    free(ex->down_scratch);
+    free(ex);
+}

@@ -1,0 +1,36 @@
+/* scheme_dense.c - the gradients themselves, summed by an all-reduce: what compression has to beat. */
+#include <string.h>
+
+#include "exchange/exchange.h"
+
+static const char *refuse(const tithe_exchange_config *config)
+{
+    const char *spec = tithe_codec_spec(config->codec);
+    if (strcmp(spec, "all|raw") != 0)
+        return "The scheme 'dense' sends whole gradients: take --codec 'all|raw', or the scheme gather or star.";
+    if (config->feedback && config->feedback->keeps)
+        return "The scheme 'dense' leaves nothing unsent: take --feedback none.";
+    if (config->downlink) return "The scheme 'dense' has no way back of its own: take --scheme star for --downlink.";
+    return NULL;
+}
+
+static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    tithe_status status = tithe_all_reduce(comm, ex->collective, ex->vectors, ex->n, ex->sum, error);
+    if (status) return status;
+    const double weight = ti_exchange_weight(ex, false);
+    for (size_t i = 0; i < ex->n; i++) update[i] = (float)(weight * (double)ex->vectors[0][i]);
+    ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
+    return TITHE_OK;
+}
+
+const tithe_scheme ti_scheme_dense = {
+    .name = "dense",
+    .summary = "whole gradients, summed by an all-reduce",
+    .paper = "tyagi2023",
+    .whole = true,
+    .collectives = "ring|tree|star",
+    .refuse = refuse,
+    .run = run,
+};
