@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "exchange/exchange.h"
-#include "feedback/feedback.h"
+#include "feedback/kinds.h"
 
 static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star, NULL};
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "codec/codec.h"
-#include "feedback/feedback.h"
+#include "feedback/kinds.h"
 #include "kernels/kernels.h"
 #include "tithe/feedback.h"
 

@@ -3,7 +3,7 @@
  * Each worker keeps an estimate h of its gradient that the server knows too, sends C(g - h), and both add it to h. The
  * step goes along the mean of all h. As the gradients settle, g - h vanishes, and with it the error of C. */
 #include "codec/codec.h"
-#include "feedback/feedback.h"
+#include "feedback/kinds.h"
 #include "kernels/kernels.h"
 
 static const float *form(const tithe_feedback_call *c)

@@ -1,5 +1,5 @@
 /* feedback.c - the table of the kinds of feedback. */
-#include "feedback/feedback.h"
+#include "feedback/kinds.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* none.c - no feedback: what was not sent is lost. Right for unbiased codecs, whose errors average out. */
-#include "feedback/feedback.h"
+#include "feedback/kinds.h"
 
 static const float *form(const tithe_feedback_call *c)
 {

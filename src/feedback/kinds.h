@@ -1,6 +1,6 @@
-/* feedback.h - the kinds of feedback. */
-#ifndef FEEDBACK_FEEDBACK_H
-#define FEEDBACK_FEEDBACK_H
+/* kinds.h - the kinds of feedback. */
+#ifndef FEEDBACK_KINDS_H
+#define FEEDBACK_KINDS_H
 
 #include "tithe/feedback.h"
 
