@@ -53,6 +53,7 @@ typedef struct tithe_data {
     unsigned workers;    /* 0: not split yet */
     unsigned first, local; /* the workers whose rows are here: first, first + 1, ... (local of them) */
     const size_t *begin; /* local + 1 of them: where the rows of a worker begin */
+    const uint32_t *original; /* of each row here, its place in the whole data set; NULL: not split yet */
     uint64_t hash;       /* of the whole data set, labels included, before it was split */
     char name[128];      /* as a person would call it */
 } tithe_data;

@@ -1,0 +1,130 @@
+/* learn.h - distributed training from start to end: data, workers, compressed messages, an account of what it cost.
+ *
+ *     tithe_train_options o = tithe_train_defaults();
+ *     o.data = "w8a-like";
+ *     o.workers = 20;
+ *     o.codec = "topk:keep=0.02";
+ *     tithe_train_run(&o, &result, &error);
+ *
+ * What `tithe train` does, for programs. Part of the trainer (libtithe_learn). Every text option is written as on the
+ * command line; NULL is its default. */
+#ifndef TITHE_LEARN_H
+#define TITHE_LEARN_H
+
+#include "tithe/exchange.h"
+#include "tithe/model.h"
+#include "tithe/trace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the estimators, as a table ------------------------------------------------------------------------ */
+
+/* Constants of the unified analysis (danilova2022), with the penalty counted in:
+ *   E|g|^2 <= 2A (f(x) - f*) + B s + D1,   E s' <= (1 - rho) s + 2C (f(x) - f*) + D2. */
+typedef struct tithe_unified {
+    double A, B, C, D1, D2, rho;
+} tithe_unified;
+
+struct tithe_estimate;
+
+typedef struct tithe_estimator {
+    const char *name, *summary, *paper;
+    bool samples; /* looks at some rows only: a loss has to be computed on its own */
+    /* Passes over the data that a step takes, a refresh not counted; m = rows / workers. */
+    double (*passes)(double m, size_t batch);
+    /* The gradient of worker `local` (counted from 0 here) at x into g, penalty included. Returns the worker's loss
+     * where that comes for free, NAN otherwise. `draw` numbers the draws of a worker within a step. */
+    double (*gradient)(const struct tithe_estimate *s, unsigned local, unsigned draw, const double *x, double *g,
+                       void *scratch);
+    /* Sizes of the step: scriptL is L_US, L_IS, or the mini-batch's; n is the number of workers. All with l2. */
+    tithe_unified (*unified)(double L, double scriptL, double sigma_star, double n, double m);
+    double (*step_size)(double L, double scriptL, double n, double m);
+} tithe_estimator;
+
+TITHE_API const tithe_estimator *const *tithe_estimators(void); /* ends with NULL */
+
+/* ---- one run ------------------------------------------------------------------------------------------- */
+
+struct tithe_train_facts;
+
+typedef struct tithe_train_options {
+    const char *data;
+    tithe_data_options reading; /* task is set by the model */
+    const char *model;
+    double l2; /* negative: L/1e4 */
+    unsigned workers;
+    tithe_split split;
+    const char *estimator;
+    const char *sampling; /* uniform, importance, or a file with one weight for each row */
+    size_t batch;         /* rows per worker and step, for minibatch */
+    unsigned local_steps; /* 1: send gradients; more: send differences of models */
+    const char *average;  /* none, tail, weighted */
+    double momentum;
+    const char *codec, *downlink, *feedback, *downlink_feedback;
+    const char *scheme, *collective;
+    const char *tuner, *cost;
+    bool count_paper;
+    const char *step_size; /* auto, X, X/k, decay:start=X,factor=F,every=K */
+    uint64_t steps;        /* 0: no limit */
+    double epochs;         /* 0: no limit */
+    double target_loss, target_gap; /* NAN: none */
+    uint64_t seed;
+    unsigned threads;   /* 0: as many as there are processors */
+    bool no_optimum;    /* do not look for f*: gap stays unknown, unless a target asks for it */
+    const char *cache;  /* directory for f*: see model.h */
+    unsigned records;   /* about how many records a run with samples leaves; 0: 400 */
+
+    void *context;
+    /* Called once, when everything is known but nothing was done. */
+    void (*begin)(void *context, const struct tithe_train_facts *facts);
+    /* Each record as it is made. False: stop here, in good order. */
+    bool (*record)(void *context, const tithe_trace_record *record);
+    /* What is being done now, and how much of it (0 to 1; NAN: nobody knows). False: stop. */
+    bool (*progress)(void *context, const char *what, double done);
+} tithe_train_options;
+
+TITHE_API tithe_train_options tithe_train_defaults(void);
+
+/* What was found out before the first step. */
+typedef struct tithe_train_facts {
+    const tithe_data *data;
+    const tithe_problem *problem;
+    tithe_constants constants;
+    tithe_unified unified;
+    double script_L; /* of the sampling that is used */
+    double optimum;  /* f*; NAN: not known */
+    double optimum_slack;
+    double step_size; /* of step 0 */
+    double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
+    double slowdown; /* predicted for compression both ways (horvath2019); NAN: no prediction */
+    const char *codec, *downlink, *feedback, *scheme, *collective, *tuner, *cost, *cost_unit;
+    size_t raw_bytes; /* of one uncompressed message */
+} tithe_train_facts;
+
+typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
+
+typedef struct tithe_train_result {
+    uint64_t steps;
+    tithe_target target;
+    bool stopped; /* by the caller */
+    tithe_trace_record last;
+    char model_hash[17];
+    double kept_mean, kept_least;       /* share of the energy that got through, over the steps */
+    double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
+    double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
+    tithe_constants constants;
+    char codec[256], downlink[256], scheme[32], collective[32], tuner[32], estimator[32];
+    double *x; /* the final iterate, if the caller gave room (it is not allocated here); may be NULL */
+    size_t x_room;
+} tithe_train_result;
+
+/* A run that diverges ends with TITHE_E_DIVERGED and a hint; the result holds what was done so far then too. */
+TITHE_API tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result,
+                                       tithe_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

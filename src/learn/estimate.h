@@ -1,0 +1,47 @@
+/* estimate.h - what an estimator knows while it computes gradients. */
+#ifndef LEARN_ESTIMATE_H
+#define LEARN_ESTIMATE_H
+
+#include "base/rng.h"
+#include "base/status.h"
+#include "tithe/learn.h"
+
+/* Which row a worker draws, and what that row then weighs so that the estimate is unbiased. */
+typedef struct sampling {
+    /* Walker's alias method, a table for each worker, one after the other as the rows are. NULL: uniform. */
+    double *accept;
+    uint32_t *alias;
+    double *weights; /* of a drawn row; NULL: `weight` for all of a worker's rows */
+    bool importance;
+} sampling;
+
+struct tithe_estimate {
+    const tithe_problem *problem;
+    uint64_t seed;
+    uint32_t step;
+    size_t batch;
+    sampling rows;
+    /* loopless SVRG: the point at which all workers know their whole gradient, and those gradients */
+    double *anchor, *anchor_gradients;
+};
+
+typedef struct tithe_estimate estimate;
+
+/* "uniform", "importance", or a file with one positive number for each row of the data set, in its order. */
+tithe_status ti_sampling_make(const char *how, const tithe_problem *problem, sampling *s, tithe_error *error);
+void ti_sampling_free(sampling *s);
+
+/* A row for worker `local`, and its weight. `draw` numbers the draws of this step. */
+uint32_t ti_sampling_draw(const estimate *s, unsigned local, unsigned draw, double *weight);
+
+/* The gradient of the loss (no penalty) over all rows of a worker; returns the loss. */
+double ti_estimate_whole(const estimate *s, unsigned local, const double *x, double *g, void *scratch);
+/* g = the penalty's gradient; returns the penalty. */
+double ti_estimate_penalty(const estimate *s, const double *x, double *g);
+/* Add one row's gradient at x, times weight. */
+void ti_estimate_add_row(const estimate *s, uint32_t row, double weight, const double *x, double *g, void *scratch);
+
+extern const tithe_estimator ti_estimator_full, ti_estimator_sgd, ti_estimator_minibatch, ti_estimator_lsvrg;
+tithe_status ti_estimator_find(const char *name, const tithe_estimator **estimator, tithe_error *error);
+
+#endif

@@ -1,0 +1,45 @@
+/* estimators.c - the table of estimators, and what they have in common. */
+#include <string.h>
+
+#include "learn/estimate.h"
+
+static const tithe_estimator *const estimators[] = {&ti_estimator_full, &ti_estimator_sgd, &ti_estimator_minibatch,
+                                                    &ti_estimator_lsvrg, NULL};
+
+const tithe_estimator *const *tithe_estimators(void)
+{
+    return estimators;
+}
+
+tithe_status ti_estimator_find(const char *name, const tithe_estimator **estimator, tithe_error *error)
+{
+    for (size_t i = 0; estimators[i]; i++)
+        if (strcmp(estimators[i]->name, name) == 0) {
+            *estimator = estimators[i];
+            return TITHE_OK;
+        }
+    return ti_fail(error, TITHE_E_SPEC, 0,
+                   "There is no estimator '%s': take one of full, sgd, minibatch, lsvrg.", name);
+}
+
+double ti_estimate_whole(const estimate *s, unsigned local, const double *x, double *g, void *scratch)
+{
+    const tithe_problem *p = s->problem;
+    const size_t first = p->data->begin[local], end = p->data->begin[local + 1];
+    const tithe_batch batch = {.first = first,
+                               .count = end - first,
+                               .weight = (double)p->data->workers / (double)p->data->total_rows};
+    return p->model->add(p, &batch, x, g, scratch, NULL);
+}
+
+double ti_estimate_penalty(const estimate *s, const double *x, double *g)
+{
+    memset(g, 0, s->problem->size * sizeof *g);
+    return s->problem->model->penalty(s->problem, x, g);
+}
+
+void ti_estimate_add_row(const estimate *s, uint32_t row, double weight, const double *x, double *g, void *scratch)
+{
+    const tithe_batch batch = {.rows = &row, .count = 1, .weight = weight};
+    s->problem->model->add(s->problem, &batch, x, g, scratch, NULL);
+}
