@@ -164,6 +164,8 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     made->scheme = scheme;
     made->collective = collective;
     made->n = n;
+    made->last = (tithe_exchange_record){
+        .scheme = scheme->name, .collective = collective ? collective->name : scheme->collectives, .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
     status = make_room(made, error);
     if (status) {

@@ -109,8 +109,8 @@ static tithe_status read_weights(const char *path, const tithe_data *data, doubl
     double value;
     int got = 0;
     while (!status && (got = fscanf(file, "%lf", &value)) == 1) {
-        if (!(value >= 0) || !isfinite(value))
-            status = ti_fail(error, TITHE_E_DATA, count, "%s: weight %zu is %g, but must not be negative.", path,
+        if (!(value > 0) || !isfinite(value))
+            status = ti_fail(error, TITHE_E_DATA, count, "%s: weight %zu is %g, but must be positive.", path,
                              count + 1, value);
         else if (count < data->total_rows)
             all[count] = value;

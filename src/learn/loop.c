@@ -1,0 +1,340 @@
+/* loop.c - the steps of a run: gradients, exchange, update, and an account of each.
+ *
+ * The order is fixed: penalty, momentum, feedback, compression. All gradients of a step are there before the first is
+ * encoded, so that a run which is done with its target at x_k has not sent anything of step k. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/pool.h"
+#include "learn/run.h"
+
+/* Below so many numbers in all, waking threads takes longer than the work. */
+enum { WORTH_THREADS = 1 << 15 };
+
+static tithe_pool *pool_for(const run *r, double numbers)
+{
+    return numbers >= WORTH_THREADS ? r->pool : NULL;
+}
+
+/* ---- gradients ----------------------------------------------------------------------------------------- */
+
+/* H steps on its own; what is sent is the way that it went, over the step size, so that all units stay the same. */
+static double local_steps(run *r, run_lane *lane, unsigned worker)
+{
+    const unsigned steps = r->o->local_steps;
+    memcpy(lane->iterate, r->x, r->size * sizeof *r->x);
+    double loss = NAN;
+    for (unsigned h = 0; h < steps; h++) {
+        const double here =
+            r->estimator->gradient(&r->estimate, worker, h, lane->iterate, lane->gradient, lane->scratch);
+        if (h == 0) loss = here;
+        for (size_t j = 0; j < r->size; j++) lane->iterate[j] -= r->gamma * lane->gradient[j];
+    }
+    for (size_t j = 0; j < r->size; j++) lane->gradient[j] = (r->x[j] - lane->iterate[j]) / r->gamma;
+    return loss;
+}
+
+static void compute_worker(run *r, run_lane *lane, unsigned worker)
+{
+    double *g = lane->gradient;
+    r->losses[worker] = r->o->local_steps > 1
+                            ? local_steps(r, lane, worker)
+                            : r->estimator->gradient(&r->estimate, worker, 0, r->x, g, lane->scratch);
+    if (r->momentum) {
+        double *v = r->momentum + worker * r->size;
+        for (size_t j = 0; j < r->size; j++) g[j] = v[j] = r->o->momentum * v[j] + g[j];
+    }
+    float *out = r->gradients + worker * r->size;
+    for (size_t j = 0; j < r->size; j++) out[j] = (float)g[j];
+}
+
+/* Lane l takes workers l, l + lanes, ...: which thread computes what makes no difference to the result. */
+static void compute_lane(void *context, unsigned l)
+{
+    run *r = context;
+    for (unsigned w = l; w < r->share->local; w += r->lane_count) compute_worker(r, &r->lanes[l], w);
+}
+
+static double numbers_in_a_step(const run *r)
+{
+    const double rows = r->estimator->samples ? (double)r->estimate.batch * r->share->local : (double)r->share->rows;
+    const double width = (double)r->share->nonzeros / (double)r->share->rows;
+    return rows * width + (double)r->size * r->share->local;
+}
+
+static void compute_gradients(run *r)
+{
+    const double start = clock_now();
+    ti_pool_run(pool_for(r, numbers_in_a_step(r)), r->lane_count, compute_lane, r);
+    r->compute += clock_now() - start;
+}
+
+/* ---- loopless SVRG: the anchor ------------------------------------------------------------------------- */
+
+static void refresh_lane(void *context, unsigned l)
+{
+    run *r = context;
+    for (unsigned w = l; w < r->share->local; w += r->lane_count) {
+        double *g = r->estimate.anchor_gradients + w * r->size;
+        memset(g, 0, r->size * sizeof *g);
+        ti_estimate_whole(&r->estimate, w, r->estimate.anchor, g, r->lanes[l].scratch);
+    }
+}
+
+static void move_anchor(run *r, const double *x)
+{
+    const double start = clock_now();
+    memcpy(r->estimate.anchor, x, r->size * sizeof *x);
+    ti_pool_run(pool_for(r, (double)r->share->nonzeros), r->lane_count, refresh_lane, r);
+    r->epochs += 1;
+    r->compute += clock_now() - start;
+}
+
+/* One coin for all workers; the anchor takes the x that this step started from. */
+static void toss_coin(run *r)
+{
+    const tithe_key key = ti_rng_key(r->o->seed, (uint32_t)r->step, 0, 0, RNG_COIN);
+    const double u = (double)(rng_at(key, 0) >> 11) * 0x1p-53;
+    if (u < 1 / r->m) move_anchor(r, r->x);
+}
+
+/* ---- exchange ------------------------------------------------------------------------------------------ */
+
+typedef struct put_context {
+    run *r;
+    tithe_status status[256]; /* of each lane: a pool has no more threads */
+    tithe_error errors[256];
+} put_context;
+
+static void put_lane(void *context, unsigned l)
+{
+    put_context *c = context;
+    run *r = c->r;
+    for (unsigned w = l; w < r->share->local && !c->status[l]; w += r->lane_count)
+        c->status[l] = tithe_exchange_put(r->exchange, w, l, r->gradients + w * r->size, r->gamma, &c->errors[l]);
+}
+
+static tithe_status exchange_gradients(run *r, tithe_error *error)
+{
+    put_context c = {.r = r};
+    ti_pool_run(pool_for(r, (double)r->size * r->share->local), r->lane_count, put_lane, &c);
+    for (unsigned l = 0; l < r->lane_count; l++)
+        if (c.status[l]) {
+            if (c.status[l] == TITHE_E_NONFINITE)
+                return ti_fail(error, TITHE_E_DIVERGED, r->step,
+                               "The run diverged in step %llu (a gradient is not finite): try --step-size %.2g.",
+                               (unsigned long long)r->step, r->gamma / 4);
+            if (error) *error = c.errors[l];
+            return c.status[l];
+        }
+    return tithe_exchange_finish(r->exchange, r->update, error);
+}
+
+static void apply_update(run *r)
+{
+    const double start = clock_now();
+    for (size_t j = 0; j < r->size; j++) r->x[j] -= (double)r->update[j];
+    ti_average_add(&r->average, r->x);
+    r->other += clock_now() - start;
+}
+
+/* ---- the account --------------------------------------------------------------------------------------- */
+
+static void account_step(run *r)
+{
+    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    if (!(e.energy > 0)) return; /* nothing to send is no measure of anything */
+    const double kept = 1 - e.unsent / e.energy;
+    const double speedup = kept * (double)r->size / e.level;
+    r->measured++;
+    r->kept_sum += kept;
+    r->kept_least = fmin(r->kept_least, kept);
+    r->speedup_sum += speedup;
+    r->speedup_least = fmin(r->speedup_least, speedup);
+    if (!isnan(r->threshold) && r->feedback->scaled) {
+        const double bound = r->gamma * r->threshold;
+        r->residual_most = fmax(r->residual_most, e.unsent_most / (bound * bound * (double)r->size));
+    }
+}
+
+/* The loss is computed on its own where the gradients do not bring it. */
+static double loss_of(run *r, const double *x, size_t *correct)
+{
+    const double start = clock_now();
+    const double loss = tithe_problem_loss(&r->problem, r->pool, x, NULL, correct);
+    r->other += clock_now() - start;
+    return loss;
+}
+
+static bool classifies(const run *r)
+{
+    return r->problem.model->task != TITHE_TASK_NUMBER;
+}
+
+/* `loss` NAN: to be computed here, and the accuracy with it. */
+static void make_record(run *r, double loss)
+{
+    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
+    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    size_t correct = 0;
+    double accuracy = NAN;
+    if (isnan(loss)) {
+        loss = loss_of(r, r->x, &correct);
+        if (classifies(r)) accuracy = (double)correct / (double)r->share->rows;
+    }
+    const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
+    double average_loss = NAN;
+    if (ti_average_get(&r->average, r->averaged)) average_loss = loss_of(r, r->averaged, NULL);
+    r->last = (tithe_trace_record){
+        .step = (double)r->step,
+        .epochs = r->epochs,
+        .loss = loss,
+        .gap = loss - optimum,
+        .accuracy = accuracy,
+        .average_loss = average_loss,
+        .average_gap = average_loss - optimum,
+        .bound = ti_theory_bound(&r->theory, (double)r->step),
+        .step_size = ti_steps_at(&r->steps, r->step ? r->step - 1 : 0),
+        .uplink_bytes = t.uplink_bytes,
+        .downlink_bytes = t.downlink_bytes,
+        .sent_bytes = t.sent_bytes,
+        .paper_bits = t.paper_bits,
+        .cost = t.cost,
+        .downlink_cost = t.downlink_cost,
+        .level = e.level + none,
+        .level_least = e.level_least + none,
+        .level_most = e.level_most + none,
+        .kept = 1 - e.unsent / e.energy,
+        .residual = e.residual + none,
+        .unsent = t.unsent,
+        .seconds = clock_now() - r->started,
+        .compute = r->compute,
+        .encode = t.encode,
+        .wait = t.wait,
+        .transfer = t.transfer,
+        .decode = t.decode,
+        .other = r->other,
+        .scheme = e.scheme,
+        .collective = e.collective,
+        .reason = e.reason,
+    };
+    if (r->o->record && !r->o->record(r->o->context, &r->last)) r->stopped = true;
+}
+
+static tithe_status expect_sane(run *r, tithe_error *error)
+{
+    const double loss = r->last.loss, most = 1e4 * fmax(fabs(r->first_loss), 1e-3);
+    if (isfinite(loss) && loss <= most) return TITHE_OK;
+    return ti_fail(error, TITHE_E_DIVERGED, r->step,
+                   "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
+                   loss, (unsigned long long)r->step, r->first_loss, r->gamma / 4,
+                   r->feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
+}
+
+/* ---- when to look, and when to stop ------------------------------------------------------------------- */
+
+static bool is_done(const run *r)
+{
+    const tithe_train_options *o = r->o;
+    return r->reached || r->stopped || (o->steps && r->step >= o->steps) ||
+           (o->epochs > 0 && r->epochs >= o->epochs * (1 - 1e-12));
+}
+
+static void check_target(run *r)
+{
+    const tithe_train_options *o = r->o;
+    if (!isnan(o->target_loss) && r->last.loss <= o->target_loss) r->reached = true;
+    if (!isnan(o->target_gap) && r->last.gap <= o->target_gap) r->reached = true;
+}
+
+/* About so many records over the whole run; without an end in sight, twenty for each pass over the data. */
+static uint64_t record_distance(const run *r)
+{
+    const double records = r->o->records ? r->o->records : 400;
+    const double passes = r->estimator->passes(r->m, r->estimate.batch) +
+                          (r->estimator == &ti_estimator_lsvrg ? 1 / r->m : 0);
+    double steps = INFINITY;
+    if (r->o->steps) steps = (double)r->o->steps;
+    if (r->o->epochs > 0) steps = fmin(steps, r->o->epochs / passes);
+    const double every = isfinite(steps) ? steps / records : 1 / (20 * passes);
+    return every > 1 ? (uint64_t)every : 1;
+}
+
+static void show_progress(run *r)
+{
+    double done = NAN;
+    if (r->o->steps) done = (double)r->step / (double)r->o->steps;
+    if (r->o->epochs > 0) done = fmax(isnan(done) ? 0 : done, r->epochs / r->o->epochs);
+    ti_run_progress(r, "training", done);
+}
+
+static tithe_status look(run *r, double loss, tithe_error *error)
+{
+    make_record(r, loss);
+    check_target(r);
+    show_progress(r);
+    return expect_sane(r, error);
+}
+
+static double mean_loss(const run *r)
+{
+    double sum = 0;
+    for (unsigned w = 0; w < r->share->local; w++) sum += r->losses[w];
+    return sum / r->share->workers;
+}
+
+static tithe_status take_step(run *r, tithe_error *error)
+{
+    const tithe_status status = exchange_gradients(r, error);
+    if (status) return status;
+    if (r->estimator == &ti_estimator_lsvrg) toss_coin(r);
+    apply_update(r);
+    r->step++;
+    r->epochs += r->o->local_steps * r->estimator->passes(r->m, r->estimate.batch);
+    account_step(r);
+    return TITHE_OK;
+}
+
+static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    const bool free_loss = !r->estimator->samples;
+    r->gamma = ti_steps_at(&r->steps, r->step);
+    r->estimate.step = (uint32_t)r->step;
+    compute_gradients(r);
+    if (free_loss) { /* the gradients brought the loss of the x that they were computed at */
+        status = look(r, mean_loss(r), error);
+        if (status || is_done(r)) return status;
+    }
+    status = take_step(r, error);
+    if (status || free_loss) return status;
+    if (r->step % distance == 0 || is_done(r)) status = look(r, NAN, error);
+    return status;
+}
+
+tithe_status ti_run_loop(run *r, tithe_error *error)
+{
+    r->started = clock_now();
+    r->kept_least = r->speedup_least = INFINITY;
+    r->gamma = ti_steps_at(&r->steps, 0);
+    const uint64_t distance = record_distance(r);
+    ti_average_add(&r->average, r->x);
+    if (r->estimate.anchor) move_anchor(r, r->x);
+    tithe_status status = TITHE_OK;
+    if (r->estimator->samples) status = look(r, NAN, error);
+    bool ended = r->estimator->samples && is_done(r);
+    while (!status && !ended) {
+        const uint64_t before = r->step;
+        status = one_step(r, distance, error);
+        /* with a loss for free, the end is seen only when the next gradients are there */
+        ended = is_done(r) && (r->estimator->samples || r->step == before);
+        if (!ended && r->stopped) ended = true;
+    }
+    if (classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */
+        size_t correct = 0;
+        loss_of(r, r->x, &correct);
+        r->last.accuracy = (double)correct / (double)r->share->rows;
+    }
+    return status;
+}

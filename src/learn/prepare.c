@@ -1,0 +1,355 @@
+/* prepare.c - from options to a run that can start: data, problem, constants, codecs, exchange, memory. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/codec.h"
+#include "exchange/exchange.h"
+#include "learn/run.h"
+
+static const char *or_else(const char *text, const char *fallback)
+{
+    return text ? text : fallback;
+}
+
+bool ti_run_progress(run *r, const char *what, double done)
+{
+    if (r->o->progress && !r->o->progress(r->o->context, what, done)) r->stopped = true;
+    return !r->stopped;
+}
+
+/* ---- data and problem ---------------------------------------------------------------------------------- */
+
+static tithe_status open_data(run *r, tithe_error *error)
+{
+    const tithe_train_options *o = r->o;
+    if (!o->data)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is no data: name a file or a set of `tithe list data`.");
+    const tithe_model *model;
+    double params[TITHE_MAX_PARAMS];
+    tithe_status status = tithe_model_find(or_else(o->model, "logistic"), &model, params, error);
+    if (status) return status;
+    ti_run_progress(r, "reading data", NAN);
+    tithe_data_options reading = o->reading;
+    reading.task = model->task;
+    tithe_data *all = NULL;
+    status = tithe_data_open(o->data, &reading, &all, error);
+    if (!status)
+        status = tithe_data_share(all, o->workers, o->split, o->seed, 0, o->workers, &r->share, error);
+    tithe_data_free(all);
+    if (status) return status;
+    r->m = (double)r->share->total_rows / r->share->workers;
+    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2, r->pool, &r->problem, error);
+}
+
+/* ---- how rows are drawn -------------------------------------------------------------------------------- */
+
+/* L of the sampling: the largest L_ij under uniform draws, the largest mean under importance. For weights from a
+ * file, the largest L_ij / (m p_ij). */
+static double script_L(const run *r)
+{
+    const tithe_constants *c = &r->constants;
+    if (r->estimate.rows.importance) return c->L_IS;
+    if (!r->estimate.rows.weights) return c->L_US;
+    const tithe_data *data = r->share;
+    double most = 0;
+    for (size_t row = 0; row < data->rows; row++) {
+        const size_t from = data->offsets ? data->offsets[row] : row * data->features;
+        const size_t to = data->offsets ? data->offsets[row + 1] : from + data->features;
+        double squares = 0;
+        for (size_t i = from; i < to; i++) squares += (double)data->values[i] * (double)data->values[i];
+        most = fmax(most, r->problem.model->curvature * squares * r->estimate.rows.weights[row]);
+    }
+    return most;
+}
+
+static tithe_status make_estimate(run *r, tithe_error *error)
+{
+    const tithe_train_options *o = r->o;
+    tithe_status status = ti_estimator_find(or_else(o->estimator, "full"), &r->estimator, error);
+    if (status) return status;
+    const char *how = or_else(o->sampling, "uniform");
+    if (strcmp(how, "uniform") != 0 && !r->estimator->samples)
+        return ti_fail(error, TITHE_E_SPEC, 0, "--sampling has no meaning for the estimator '%s', which takes all rows.",
+                       r->estimator->name);
+    r->estimate = (estimate){.problem = &r->problem, .seed = o->seed, .batch = o->batch ? o->batch : 1};
+    status = ti_sampling_make(how, &r->problem, &r->estimate.rows, error);
+    if (status || r->estimator != &ti_estimator_lsvrg) return status;
+    r->estimate.anchor = calloc(r->size, sizeof(double));
+    r->estimate.anchor_gradients = calloc(r->size * r->share->local, sizeof(double));
+    if (!r->estimate.anchor || !r->estimate.anchor_gradients)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the gradients of %u workers.",
+                       r->share->local);
+    return TITHE_OK;
+}
+
+/* ---- codecs and exchange ------------------------------------------------------------------------------- */
+
+static tithe_status make_codec(const char *spec, bool contractive, bool open, tithe_codec **codec, tithe_error *error)
+{
+    const tithe_codec_options options = {.contractive = contractive, .open_level = open};
+    return tithe_codec_create(spec, &options, codec, error);
+}
+
+/* Biased codecs want error compensation; unbiased ones do without. */
+static tithe_status default_feedback(const char *spec, const char **name, tithe_error *error)
+{
+    tithe_codec *codec;
+    const tithe_status status = make_codec(spec, false, true, &codec, error);
+    if (status) return status;
+    *name = tithe_codec_claims(codec, 1000).traits & TITHE_UNBIASED ? "none" : "ec";
+    tithe_codec_free(codec);
+    return TITHE_OK;
+}
+
+/* A codec that states its level is sent at that level; the others are tuned. */
+static tithe_status find_tuner(run *r, const char *spec, tithe_error *error)
+{
+    tithe_codec *codec;
+    tithe_status status = make_codec(spec, false, true, &codec, error);
+    if (status) return status;
+    const char *name = or_else(r->o->tuner, codec->has_level ? "fixed" : "cat");
+    tithe_codec_free(codec);
+    if (strcmp(name, "fixed") == 0) return TITHE_OK;
+    return ti_fail(error, TITHE_E_SPEC, 0, "There is no tuner '%s': take fixed.", name);
+}
+
+static tithe_status make_codecs(run *r, tithe_error *error)
+{
+    const tithe_train_options *o = r->o;
+    const char *spec = or_else(o->codec, "all|raw"), *feedback = o->feedback;
+    tithe_status status = TITHE_OK;
+    if (!feedback) status = default_feedback(spec, &feedback, error);
+    if (!status) status = tithe_feedback_find(feedback, &r->feedback, error);
+    if (!status) status = find_tuner(r, spec, error);
+    if (!status) status = make_codec(spec, r->feedback->contracts || r->tuner, r->tuner != NULL, &r->codec, error);
+    if (!status) status = tithe_cost_create(or_else(o->cost, "bits"), &r->cost, error);
+    if (!status) status = tithe_feedback_find(or_else(o->downlink_feedback, "none"), &r->downlink_feedback, error);
+    if (!status && o->downlink)
+        status = make_codec(o->downlink, r->downlink_feedback->contracts, false, &r->downlink, error);
+    if (!status && o->downlink_feedback && r->downlink_feedback->keeps && !o->downlink)
+        status = ti_fail(error, TITHE_E_SPEC, 0,
+                         "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");
+    if (status) return status;
+    r->threshold = NAN;
+    if (r->codec->selector->absolute && !r->tuner) r->threshold = r->codec->selector_params[0];
+    return TITHE_OK;
+}
+
+static tithe_status make_exchange(run *r, tithe_error *error)
+{
+    const tithe_model *model = r->problem.model;
+    size_t count = 0;
+    if (model->layers) count = model->layers(r->problem.params, r->share, r->layers, MOST_LAYERS);
+    r->comm = tithe_comm_local(r->o->workers);
+    const tithe_exchange_config config = {
+        .comm = &r->comm,
+        .codec = r->codec,
+        .feedback = r->feedback,
+        .downlink = r->downlink,
+        .downlink_feedback = r->downlink_feedback,
+        .scheme = r->o->scheme,
+        .collective = r->o->collective,
+        .tuner = r->tuner,
+        .cost = r->cost,
+        .count_paper = r->o->count_paper,
+        .seed = r->o->seed,
+        .pool = r->pool,
+        .lanes = r->lane_count,
+        .measure = true,
+        .layers = count > 1 ? r->layers : NULL,
+        .layer_count = count > 1 ? count : 0,
+    };
+    return tithe_exchange_create(&config, r->size, &r->exchange, error);
+}
+
+/* ---- step size and theory ------------------------------------------------------------------------------ */
+
+/* All constants with the penalty counted in, as the formulas want them. */
+static tithe_status choose_step(run *r, tithe_error *error)
+{
+    tithe_status status = ti_steps_read(or_else(r->o->step_size, "auto"), &r->steps, error);
+    if (status) return status;
+    const tithe_model *model = r->problem.model;
+    const double penalty = model->penalty_curvature * r->problem.l2, n = r->o->workers;
+    const double L = r->constants.L + penalty;
+    double script = script_L(r);
+    if (r->estimator == &ti_estimator_minibatch) { /* independent rows: one B-th of the noise, the rest is f_i's own */
+        const double B = (double)r->estimate.batch;
+        script = (script + (B - 1) * r->constants.L_IS) / B;
+    }
+    r->facts.script_L = script;
+    script += penalty;
+    const tithe_claims up = tithe_codec_claims(r->codec, r->size);
+    const double sigma =
+        (r->estimate.rows.importance ? r->constants.sigma_star_IS : r->constants.sigma_star) /
+        (r->estimator == &ti_estimator_minibatch ? (double)r->estimate.batch : 1);
+    r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
+    if (isnan(r->steps.start)) {
+        if (!isfinite(L)) { /* no theory for this model: what people start with */
+            r->steps.start = 0.1;
+        } else {
+            r->steps.start = r->estimator->step_size(L, script, n, r->m);
+            const bool unbiased = !r->feedback->contracts && up.traits & TITHE_UNBIASED && isfinite(up.omega);
+            if (!r->estimator->samples && unbiased) r->steps.start = 1 / (L * (1 + up.omega / n));
+        }
+    }
+    r->facts.step_size = ti_steps_at(&r->steps, 0);
+    r->facts.omega_up = up.omega;
+    r->facts.omega_down = r->downlink ? tithe_codec_claims(r->downlink, r->size).omega : 0;
+    r->facts.slowdown = NAN;
+    if (!r->feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
+        r->facts.slowdown =
+            ti_theory_slowdown(r->facts.omega_up, r->facts.omega_down, r->estimator->samples ? sigma : 0, n,
+                               isnan(r->o->target_gap) ? 0 : r->o->target_gap);
+    return TITHE_OK;
+}
+
+/* The promise needs a constant step, what is kept within a known bound, and the distance to x*. */
+static void make_theory(run *r)
+{
+    const tithe_claims claims = tithe_codec_claims(r->codec, r->size);
+    const bool exact = strcmp(tithe_codec_spec(r->codec), "all|raw") == 0;
+    const bool absolute = claims.traits & TITHE_ABSOLUTE && r->feedback->scaled;
+    if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->downlink || r->o->momentum != 0 ||
+        r->o->local_steps > 1 || !(exact || absolute) || r->tuner)
+        return;
+    double distance = 0;
+    for (size_t i = 0; i < r->size; i++) {
+        const double d = r->x[i] - r->optimum.x[i];
+        distance += d * d;
+    }
+    const double l2 = r->problem.l2;
+    r->theory = ti_theory_make(&r->facts.unified, r->constants.L + l2, l2, r->facts.script_L + l2,
+                               r->steps.start, exact ? 0 : claims.Delta, distance,
+                               r->first_loss - r->optimum.loss);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------- */
+
+static tithe_status find_optimum(run *r, tithe_error *error)
+{
+    const bool wanted = !r->o->no_optimum || !isnan(r->o->target_gap);
+    r->optimum.loss = NAN;
+    r->constants.sigma_star = r->constants.sigma_star_IS = r->constants.zeta_star = NAN;
+    if (!wanted || !r->problem.model->convex || !(r->problem.l2 > 0)) return TITHE_OK;
+    r->optimum.x = calloc(r->size, sizeof(double));
+    if (!r->optimum.x) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the optimum.");
+    ti_run_progress(r, "looking for the minimum", NAN);
+    tithe_status status = tithe_problem_optimum(&r->problem, r->pool, r->o->cache, &r->optimum, error);
+    if (status || !r->optimum.certified) return status;
+    return tithe_problem_noise(&r->problem, r->pool, r->optimum.x, &r->constants, error);
+}
+
+static tithe_status make_room(run *r, tithe_error *error)
+{
+    const size_t local = r->share->local;
+    bool enough = true;
+    r->x = calloc(r->size, sizeof *r->x);
+    r->averaged = calloc(r->size, sizeof *r->averaged);
+    r->losses = calloc(local, sizeof *r->losses);
+    r->gradients = calloc(r->size * local, sizeof *r->gradients);
+    r->update = calloc(r->size, sizeof *r->update);
+    r->lanes = calloc(r->lane_count, sizeof *r->lanes);
+    if (r->o->momentum != 0) enough = (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
+    const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
+    for (unsigned l = 0; r->lanes && l < r->lane_count; l++) {
+        r->lanes[l].gradient = calloc(r->size, sizeof(double));
+        r->lanes[l].iterate = calloc(r->size, sizeof(double));
+        r->lanes[l].scratch = calloc(scratch ? scratch : 1, 1);
+        enough = enough && r->lanes[l].gradient && r->lanes[l].iterate && r->lanes[l].scratch;
+    }
+    if (!enough || !r->x || !r->averaged || !r->losses || !r->gradients || !r->update || !r->lanes)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu workers with %zu numbers each.",
+                       local, r->size);
+    return TITHE_OK;
+}
+
+static tithe_status expect_sense(const tithe_train_options *o, tithe_error *error)
+{
+    if (o->workers < 1 || o->workers > 100000)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--workers takes 1 to 100000, not %u.", o->workers);
+    if (!(o->momentum >= 0 && o->momentum < 1))
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.", o->momentum);
+    if (!(o->epochs >= 0) || !isfinite(o->epochs))
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--epochs takes a positive number, not %g.", o->epochs);
+    return TITHE_OK;
+}
+
+static void fill_facts(run *r)
+{
+    tithe_train_facts *f = &r->facts;
+    const tithe_exchange_record names = tithe_exchange_last(r->exchange);
+    f->data = r->share;
+    f->problem = &r->problem;
+    f->constants = r->constants;
+    f->optimum = r->optimum.certified ? r->optimum.loss : NAN;
+    f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
+    f->codec = tithe_codec_spec(r->codec);
+    f->downlink = r->downlink ? tithe_codec_spec(r->downlink) : "";
+    f->feedback = r->feedback->name;
+    f->scheme = names.scheme;
+    f->collective = names.collective;
+    f->tuner = r->tuner ? r->tuner->name : "fixed";
+    f->cost = tithe_cost_spec(r->cost);
+    f->cost_unit = tithe_cost_unit(r->cost);
+    f->raw_bytes = r->exchange->raw_bytes;
+}
+
+tithe_status ti_run_prepare(run *r, tithe_error *error)
+{
+    tithe_status status = expect_sense(r->o, error);
+    if (!status) status = make_codecs(r, error); /* cheap, and most mistakes are made there */
+    if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
+    if (!status) status = open_data(r, error);
+    if (status) return status;
+    r->size = r->problem.size;
+    const unsigned threads = tithe_pool_threads(r->pool);
+    r->lane_count = threads < r->share->local ? threads : r->share->local;
+    status = make_room(r, error);
+    if (!status) status = make_exchange(r, error);
+    if (!status) status = make_estimate(r, error);
+    if (!status) {
+        ti_run_progress(r, "smoothness constants", NAN);
+        status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
+    }
+    if (!status) status = find_optimum(r, error);
+    if (!status) status = choose_step(r, error);
+    if (status) return status;
+    if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
+    r->first_loss = tithe_problem_loss(&r->problem, r->pool, r->x, NULL, NULL);
+    make_theory(r);
+    const double eta = fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
+    status = ti_average_make(or_else(r->o->average, "none"), r->size, eta, &r->average, error);
+    if (status) return status;
+    fill_facts(r);
+    return TITHE_OK;
+}
+
+void ti_run_free(run *r)
+{
+    for (unsigned l = 0; r->lanes && l < r->lane_count; l++) {
+        free(r->lanes[l].gradient);
+        free(r->lanes[l].iterate);
+        free(r->lanes[l].scratch);
+    }
+    tithe_exchange_free(r->exchange);
+    tithe_codec_free(r->codec);
+    tithe_codec_free(r->downlink);
+    tithe_cost_free(r->cost);
+    ti_sampling_free(&r->estimate.rows);
+    ti_average_free(&r->average);
+    free(r->estimate.anchor);
+    free(r->estimate.anchor_gradients);
+    free(r->optimum.x);
+    free(r->x);
+    free(r->averaged);
+    free(r->losses);
+    free(r->gradients);
+    free(r->momentum);
+    free(r->update);
+    free(r->lanes);
+    tithe_data_free(r->share);
+    tithe_pool_free(r->pool);
+}

@@ -1,0 +1,68 @@
+/* run.h - everything that one training run holds. */
+#ifndef LEARN_RUN_H
+#define LEARN_RUN_H
+
+#include "learn/average.h"
+#include "learn/estimate.h"
+#include "learn/steps.h"
+#include "learn/theory.h"
+
+enum { MOST_LAYERS = 16 };
+
+/* What a thread needs while it computes. */
+typedef struct run_lane {
+    double *gradient, *iterate; /* the latter for local steps */
+    void *scratch;
+    double seconds;
+} run_lane;
+
+typedef struct run {
+    const tithe_train_options *o;
+    tithe_pool *pool;
+    tithe_data *share;
+    tithe_problem problem;
+    tithe_constants constants;
+    tithe_optimum optimum;
+    const tithe_estimator *estimator;
+    estimate estimate;
+    const tithe_feedback *feedback, *downlink_feedback;
+    const tithe_tuner *tuner;
+    tithe_codec *codec, *downlink;
+    tithe_cost *cost;
+    tithe_comm comm;
+    tithe_exchange *exchange;
+    step_plan steps;
+    average average;
+    theory theory;
+    tithe_train_facts facts;
+    double m; /* rows per worker, not rounded */
+    double threshold; /* lambda, for |e|^2 <= gamma^2 lambda^2 d; NAN: another codec */
+
+    size_t size;
+    size_t layers[MOST_LAYERS];
+    unsigned lane_count;
+    run_lane *lanes;
+    double *x, *averaged, *losses; /* losses: of each worker, in this step */
+    float *gradients;              /* of each worker */
+    double *momentum;              /* of each worker; NULL: none */
+    float *update;
+
+    /* where it stands */
+    uint64_t step;
+    double epochs, started, compute, other;
+    double first_loss;
+    double gamma;
+    bool reached, stopped;
+    tithe_trace_record last;
+    double kept_sum, kept_least, speedup_sum, speedup_least, residual_most;
+    uint64_t measured;
+} run;
+
+tithe_status ti_run_prepare(run *r, tithe_error *error); /* prepare.c */
+void ti_run_free(run *r);
+tithe_status ti_run_loop(run *r, tithe_error *error); /* loop.c */
+
+/* False: the caller wants to stop. */
+bool ti_run_progress(run *r, const char *what, double done);
+
+#endif

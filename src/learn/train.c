@@ -1,0 +1,79 @@
+/* train.c - one training run, from options to a result. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "learn/run.h"
+
+tithe_train_options tithe_train_defaults(void)
+{
+    return (tithe_train_options){
+        .l2 = -1,
+        .workers = 1,
+        .split = TITHE_SPLIT_SHUFFLED,
+        .batch = 32,
+        .local_steps = 1,
+        .target_loss = NAN,
+        .target_gap = NAN,
+        .seed = 1,
+    };
+}
+
+/* A run has to end some time. */
+static void default_end(tithe_train_options *o)
+{
+    const bool target = !isnan(o->target_loss) || !isnan(o->target_gap);
+    const bool full = !o->estimator || strcmp(o->estimator, "full") == 0;
+    if (o->steps || o->epochs > 0) return;
+    if (full)
+        o->steps = target ? 100000 : 100;
+    else
+        o->epochs = target ? 1000 : 30;
+}
+
+static void fill_result(const run *r, tithe_train_result *result)
+{
+    result->steps = r->step;
+    result->stopped = r->stopped;
+    result->last = r->last;
+    const bool target = !isnan(r->o->target_loss) || !isnan(r->o->target_gap);
+    result->target = !target ? TITHE_NO_TARGET : r->reached ? TITHE_TARGET_REACHED : TITHE_TARGET_MISSED;
+    const double measured = r->measured ? (double)r->measured : NAN;
+    result->kept_mean = r->kept_sum / measured;
+    result->kept_least = r->measured ? r->kept_least : NAN;
+    result->speedup_mean = r->speedup_sum / measured;
+    result->speedup_least = r->measured ? r->speedup_least : NAN;
+    result->residual_most = isnan(r->threshold) || !r->feedback->scaled ? NAN : r->residual_most;
+    result->constants = r->constants;
+    snprintf(result->model_hash, sizeof result->model_hash, "%016llx",
+             (unsigned long long)hash_doubles(0, r->x, r->size));
+    snprintf(result->codec, sizeof result->codec, "%s", r->facts.codec);
+    snprintf(result->downlink, sizeof result->downlink, "%s", r->facts.downlink);
+    snprintf(result->scheme, sizeof result->scheme, "%s", r->facts.scheme);
+    snprintf(result->collective, sizeof result->collective, "%s", r->facts.collective);
+    snprintf(result->tuner, sizeof result->tuner, "%s", r->facts.tuner);
+    snprintf(result->estimator, sizeof result->estimator, "%s", r->estimator->name);
+    if (result->x)
+        memcpy(result->x, r->x, (r->size < result->x_room ? r->size : result->x_room) * sizeof *r->x);
+}
+
+tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result, tithe_error *error)
+{
+    if (!options || !result)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");
+    tithe_train_options o = *options;
+    default_end(&o);
+    run r = {.o = &o};
+    double *x = result->x;
+    const size_t room = result->x_room;
+    *result = (tithe_train_result){.x = x, .x_room = room};
+    tithe_status status = ti_run_prepare(&r, error);
+    if (!status) {
+        if (o.begin) o.begin(o.context, &r.facts);
+        if (!r.stopped) status = ti_run_loop(&r, error);
+        fill_result(&r, result);
+    }
+    ti_run_free(&r);
+    return status;
+}
