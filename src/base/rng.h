@@ -13,7 +13,13 @@
 #define RNG_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 #define RNG_SILVER UINT64_C(0xd1342543de82ef95) /* any other odd number with well spread bits */
 
-typedef enum rng_purpose { RNG_SELECT = 1, RNG_QUANTIZE = 2, RNG_NORM = 3 } rng_purpose;
+typedef enum rng_purpose {
+    RNG_SELECT = 1,
+    RNG_QUANTIZE = 2,
+    RNG_NORM = 3,
+    RNG_SPLIT = 4, /* which rows a worker gets */
+    RNG_DATA = 5   /* generated data */
+} rng_purpose;
 
 /* The finalizer of splitmix64: every bit of the result depends on every bit of z. */
 static inline uint64_t rng_mix(uint64_t z)
