@@ -70,7 +70,7 @@ TITHE_API void tithe_data_free(tithe_data *data); /* NULL is fine */
 TITHE_API tithe_status tithe_data_share(const tithe_data *all, unsigned workers, tithe_split split, uint64_t seed,
                                         unsigned first, unsigned local, tithe_data **share, tithe_error *error);
 
-/* The data sets that need no file of the user's, for `tithe list data`. Ends with a NULL name. */
+/* The data sets that have a name of their own, for `tithe list data`. The table ends with NULL. */
 typedef struct tithe_data_source {
     const char *name, *summary, *paper;
     const struct tithe_param *params; /* variant.h; NULL: none */

@@ -1,0 +1,59 @@
+/* data_like.h - look-alikes: generated sets with the size and the constants of well-known ones.
+ *
+ * They are for machines that do not have the real files. What they imitate is what matters to the methods: rows,
+ * features, density, lengths of rows, how often a feature occurs, the smoothness constants that follow from these, the
+ * share of positive labels, and that a linear model can learn them, but not perfectly. */
+#ifndef LEARN_DATA_LIKE_H
+#define LEARN_DATA_LIKE_H
+
+#include "learn/data.h"
+#include "learn/data_draw.h"
+
+enum { LIKE_SCALE, LIKE_SEED }; /* places in the table of parameters, the same for all look-alikes */
+
+#define LIKE_PARAMS(default_scale)                                                                           \
+    {                                                                                                        \
+        {"scale", "share of the rows of the real set", default_scale, 0.001, 1, NULL, false, 0},             \
+            {"seed", "another seed is another set with the same statistics", 0, 0, 4294967295.0, NULL, true, \
+             0},                                                                                             \
+        {                                                                                                    \
+            NULL, NULL, 0, 0, 0, NULL, false, 0                                                              \
+        }                                                                                                    \
+    }
+
+/* A curve through points with ascending `at`. */
+typedef struct like_point {
+    double at, value;
+} like_point;
+double ti_like_curve(const like_point *points, double at);
+
+size_t ti_like_rows(size_t rows, double scale);
+
+/* Labels: the `positive` share of rows whose margin, with `noise` times its deviation added, is largest. Frees
+ * margins. */
+tithe_status ti_like_label(data_rows *d, double *margins, double positive, double noise, double seed,
+                           tithe_error *error);
+
+/* ---- bags of words: w8a, RCV1, URL ---------------------------------------------------------------------------- */
+
+/* Features by rank, most frequent first: those from `first` to the next bin share `weight` evenly. */
+typedef struct like_bin {
+    uint32_t first;
+    double weight; /* in any unit; the list ends with the number of features and weight 0 */
+} like_bin;
+
+typedef struct like_bag {
+    size_t rows, features, longest; /* one row has the longest length */
+    const like_point *lengths;      /* of a row, over a uniform number in [0, 1) */
+    const like_bin *bins;
+    double positive, noise;
+    uint32_t model_ranks; /* the planted model looks at these most frequent features, */
+    double model_share;   /* and of them at this share */
+    double model_offset;  /* added to the mean of its weights, which otherwise is 0 */
+    bool unit_rows;
+    double (*value)(const struct like_bag *bag, draw *random, uint32_t rank, uint32_t bin);
+} like_bag;
+
+tithe_status ti_like_make_bag(const like_bag *bag, const double *params, data_rows *d, tithe_error *error);
+
+#endif
