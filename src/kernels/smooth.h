@@ -1,7 +1,7 @@
-/* smooth.h - exp(-a) and log(1 + t) in plain arithmetic, without a branch or a table.
+/* smooth.h - exp(-a), log(1 + t) and log(s) in plain arithmetic, without a branch or a table.
  *
  * The C library's functions differ in the last bit from machine to machine (it picks another version where the
- * processor can fuse), and they do not vectorise. These give the same bits everywhere; both are right to about two
+ * processor can fuse), and they do not vectorise. These give the same bits everywhere and are right to about two
  * units in the last place. A NaN goes in and comes out, so that a training that diverged is noticed. */
 #ifndef KERNELS_SMOOTH_H
 #define KERNELS_SMOOTH_H
@@ -46,6 +46,15 @@ static inline double smooth_log1p(double t)
         w * (1.0 / 7 +
              w * (1.0 / 11 + w * (1.0 / 15 + w * (1.0 / 19 + w * (1.0 / 23 + w * (1.0 / 27 + w / 31))))));
     return 2 * s * (even + z * odd);
+}
+
+/* log(s) for s >= 1: s = 2^k (1 + t). */
+static inline double smooth_log(double s)
+{
+    const uint64_t bits = f64_bits(s);
+    const double k = (double)(int)(bits >> 52) - 1023,
+                 t = f64_from_bits((bits & ((UINT64_C(1) << 52) - 1)) | (UINT64_C(1023) << 52)) - 1;
+    return k * 0x1.62e42fefa39efp-1 + smooth_log1p(t) + 0 * s; /* the last keeps NaN */
 }
 
 #endif
