@@ -29,6 +29,7 @@ typedef struct natural_job {
 } natural_job;
 
 enum { NATURAL_SPAN = 2 * TITHE_BLOCK }; /* two values share a random number */
+enum { ROWS_AT_ONCE = 4 };                 /* data rows for one pass over x or g */
 
 typedef struct select_job {
     kernel_source source;
@@ -87,6 +88,13 @@ typedef struct kernels {
     void (*gap_write)(const uint32_t *indices, size_t n, unsigned shift, bool three, size_t bytes,
                       uint8_t *dst);
     uint32_t (*crc32c)(uint32_t crc, const uint8_t *bytes, size_t n); /* without the final and initial xor */
+
+    /* Learning (rows.h). Up to ROWS_AT_ONCE rows of n floats, so that x and g are read once for all of them:
+     * dots[r] = rows[r] . x, and g += scales[r] * rows[r], one row after the other. */
+    void (*rows_dot)(const float *const *rows, unsigned count, const double *x, size_t n, double *dots);
+    void (*rows_add)(const float *const *rows, unsigned count, const double *scales, size_t n, double *g);
+    /* Loss and slope of log(1 + exp(-label * product)) for labels +1 and -1. */
+    void (*logistic)(const double *products, const double *labels, size_t n, double *losses, double *slopes);
 } kernels;
 
 extern const kernels ti_kernels_ref, ti_kernels_avx2, ti_kernels_avx512, ti_kernels_neon;

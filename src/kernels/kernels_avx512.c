@@ -551,5 +551,6 @@ const kernels ti_kernels_avx512 = {
     .gap_bits = define_gap_bits,
     .gap_write = define_gap_write,
     .crc32c = x86_crc32c,
+    DEFINE_ROWS,
 };
 #endif

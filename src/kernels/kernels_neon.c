@@ -239,5 +239,6 @@ const kernels ti_kernels_neon = {
     .gap_bits = define_gap_bits,
     .gap_write = define_gap_write,
     .crc32c = define_crc32c,
+    DEFINE_ROWS,
 };
 #endif

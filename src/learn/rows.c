@@ -1,0 +1,102 @@
+/* rows.c - see rows.h. */
+#include "learn/rows.h"
+
+#include "kernels/kernels.h"
+
+/* Two things want to stay in the second-level cache: the block and, when it is dense, x or g beside it. */
+enum { BLOCK_BYTES = 1 << 16 };
+
+size_t ti_rows_block(const tithe_data *data, const tithe_batch *batch, size_t first)
+{
+    const size_t left = batch->count - first;
+    size_t rows = MOST_ROWS;
+    if (!data->offsets) { /* sparse blocks are small enough as they are */
+        const size_t fit = BLOCK_BYTES / sizeof(float) / (data->features + 1);
+        rows = fit < ROWS_AT_ONCE ? ROWS_AT_ONCE
+               : fit < MOST_ROWS  ? fit / ROWS_AT_ONCE * ROWS_AT_ONCE
+                                  : MOST_ROWS;
+    }
+    return left < rows ? left : rows;
+}
+
+/* ---- sparse: scalar code, the same for every table of kernels ------------------------------------------- */
+
+/* Four sums, since one would wait for each addition. */
+static double sparse_dot(const uint32_t *indices, const float *values, size_t n, const double *x)
+{
+    double a = 0, b = 0, c = 0, d = 0;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        a += (double)values[i] * x[indices[i]];
+        b += (double)values[i + 1] * x[indices[i + 1]];
+        c += (double)values[i + 2] * x[indices[i + 2]];
+        d += (double)values[i + 3] * x[indices[i + 3]];
+    }
+    if (i < n) a += (double)values[i] * x[indices[i]];
+    if (i + 1 < n) b += (double)values[i + 1] * x[indices[i + 1]];
+    if (i + 2 < n) c += (double)values[i + 2] * x[indices[i + 2]];
+    return (a + c) + (b + d);
+}
+
+static void sparse_add(const uint32_t *indices, const float *values, size_t n, double scale, double *g)
+{
+    for (size_t i = 0; i < n; i++) g[indices[i]] += scale * (double)values[i];
+}
+
+/* ---- dense ---------------------------------------------------------------------------------------------- */
+
+static unsigned next_rows(const tithe_data *data, const tithe_batch *batch, size_t first, size_t count,
+                          const float *rows[ROWS_AT_ONCE])
+{
+    const unsigned taken = (unsigned)(count < ROWS_AT_ONCE ? count : ROWS_AT_ONCE);
+    for (unsigned r = 0; r < taken; r++)
+        rows[r] = data->values + batch_row(batch, first + r) * data->features;
+    return taken;
+}
+
+/* ---- either --------------------------------------------------------------------------------------------- */
+
+void ti_rows_dot(const tithe_data *data, const tithe_batch *batch, size_t first, size_t count,
+                 const double *x, double *products)
+{
+    if (data->offsets) {
+        for (size_t i = 0; i < count; i++) {
+            const size_t row = batch_row(batch, first + i), at = data->offsets[row];
+            products[i] = sparse_dot(data->indices + at, data->values + at, data->offsets[row + 1] - at, x);
+        }
+        return;
+    }
+    const kernels *k = ti_kernels();
+    const float *rows[ROWS_AT_ONCE];
+    for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
+        const unsigned taken = next_rows(data, batch, first + i, count - i, rows);
+        k->rows_dot(rows, taken, x, data->features, products + i);
+    }
+}
+
+void ti_rows_add(const tithe_data *data, const tithe_batch *batch, size_t first, size_t count,
+                 const double *scales, double *g)
+{
+    if (data->offsets) {
+        for (size_t i = 0; i < count; i++) {
+            const size_t row = batch_row(batch, first + i), at = data->offsets[row];
+            sparse_add(data->indices + at, data->values + at, data->offsets[row + 1] - at, scales[i], g);
+        }
+        return;
+    }
+    const kernels *k = ti_kernels();
+    const float *rows[ROWS_AT_ONCE];
+    for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
+        const unsigned taken = next_rows(data, batch, first + i, count - i, rows);
+        k->rows_add(rows, taken, scales + i, data->features, g);
+    }
+}
+
+double ti_row_square(const tithe_data *data, size_t row)
+{
+    const size_t begin = data->offsets ? data->offsets[row] : row * data->features;
+    const size_t end = data->offsets ? data->offsets[row + 1] : begin + data->features;
+    double sum = 0;
+    for (size_t i = begin; i < end; i++) sum += (double)data->values[i] * (double)data->values[i];
+    return sum;
+}

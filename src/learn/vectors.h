@@ -1,0 +1,10 @@
+/* vectors.h - sums over vectors of double, always in the same order: eight lanes, folded in halves. */
+#ifndef LEARN_VECTORS_H
+#define LEARN_VECTORS_H
+
+#include <stddef.h>
+
+double ti_dot(size_t n, const double *a, const double *b);
+void ti_add(size_t n, double scale, const double *x, double *y); /* y += scale * x */
+
+#endif
