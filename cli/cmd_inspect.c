@@ -1,9 +1,10 @@
-/* cmd_inspect.c - tithe inspect: what is in a frame, section by section. */
+/* cmd_inspect.c - tithe inspect: what is in a frame, section by section, or in a trace. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "files.h"
+#include "inspect_trace.h"
 #include "json.h"
 #include "options.h"
 #include "text.h"
@@ -183,15 +184,19 @@ int cmd_inspect(int argc, char **argv)
         .positionals = "FILE",
         .least = 1,
         .most = 1,
-        .summary = "Explain the frame in FILE (- is standard input): what wrote it, what each of its "
-                   "sections holds, and how near the positions come to the fewest bits that they could take. "
-                   "A frame that is damaged is refused with what is wrong about it. Neither seed nor "
-                   "indices are needed. In the JSON, bits_per_entry counts positions and values without "
-                   "header and checksum, and index_entropy_bits is log2 of the number of ways to choose the "
-                   "entries.",
+        .summary =
+            "Explain the frame or the trace in FILE (- is standard input): of a frame what wrote it, what "
+            "each of its "
+            "sections holds, and how near the positions come to the fewest bits that they could take. "
+            "A frame that is damaged is refused with what is wrong about it. Neither seed nor "
+            "indices are needed. In the JSON, bits_per_entry counts positions and values without "
+            "header and checksum, and index_entropy_bits is log2 of the number of ways to choose the "
+            "entries. Of a trace, which tithe train --trace writes, it shows the facts and where each column "
+            "begins and ends.",
         .options = options,
         .examples = "  tithe inspect gradient.frame\n"
                     "  tithe inspect gradient.frame --json -\n"
+                    "  tithe inspect run.csv\n"
                     "  tithe encode topk:keep=0.01 gradient.f32 - | tithe inspect -",
     };
     int count, status;
@@ -200,7 +205,9 @@ int cmd_inspect(int argc, char **argv)
     uint8_t *frame;
     size_t length;
     if (!file_read(argv[0], &frame, &length)) return EXIT_BAD;
-    status = inspect(file_input_name(argv[0]), frame, length, json);
+    const char *name = file_input_name(argv[0]);
+    status = inspect_is_trace(frame, length) ? inspect_trace(name, frame, length, json)
+                                             : inspect(name, frame, length, json);
     free(frame);
     return status;
 }

@@ -19,7 +19,8 @@ static const verb verbs[] = {
     {"check", "measure what codecs claim: bias, error, bytes", cmd_check},
     {"encode", "turn a file of floats into a frame", cmd_encode},
     {"decode", "turn a frame back into a file of floats", cmd_decode},
-    {"inspect", "explain a frame section by section", cmd_inspect},
+    {"inspect", "explain a frame section by section, or a trace", cmd_inspect},
+    {"report", "draw the traces of runs on one HTML page", cmd_report},
     {"bench", "measure how fast it is here, beside memcpy and a plain read", cmd_bench},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };

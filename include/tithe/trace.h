@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 typedef struct tithe_trace_record {
-    double step;   /* steps done: record 0 is the start */
-    double epochs; /* passes over the data so far */
+    double step;                      /* steps done: record 0 is the start */
+    double epochs;                    /* passes over the data so far */
     double loss, gap, accuracy;       /* of the last iterate */
     double average_loss, average_gap; /* of the averaged iterate, where one is kept */
     double bound;                     /* what the theorem promises for the gap */
@@ -26,12 +26,13 @@ typedef struct tithe_trace_record {
     double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
     /* of this step */
     double level, level_least, level_most; /* entries that a worker sent: mean, least, most */
-    double kept;                           /* share of the energy that got through: |sent|^2 / |to be sent|^2 */
-    double residual;                       /* mean over the workers of |e|^2, after the step */
-    double unsent; /* total so far: sum over steps of the mean over workers of |not sent|^2 */
+    double kept;     /* share of the energy that got through: |sent|^2 / |to be sent|^2 */
+    double residual; /* mean over the workers of |e|^2, after the step */
+    double unsent;   /* total so far: sum over steps of the mean over workers of |not sent|^2 */
     /* seconds: since the start, and where they went, all totals */
     double seconds, compute, encode, wait, transfer, decode, other;
-    const char *scheme, *collective, *reason; /* static or owned by the trace; "" when nothing is to be said */
+    const char *scheme, *collective,
+        *reason; /* static or owned by the trace; "" when nothing is to be said */
 } tithe_trace_record;
 
 /* The columns of a record, for those who read or write all of them. Ends with a NULL name. */
@@ -43,7 +44,9 @@ typedef struct tithe_column {
 } tithe_column;
 TITHE_API const tithe_column *tithe_columns(void);
 
-/* Facts about the run as a whole: "command", "data", "model", "codec", ... and results such as "model_hash". */
+/* Facts about the run as a whole: "command", "data", "model", "codec", ... and results such as "model_hash".
+ * docs/trace.md lists those that the report looks at. A key has no colon, no control character and no blank at its
+ * ends, and is not "name"; a fact that is stated again replaces the one before. */
 typedef struct tithe_trace tithe_trace;
 
 TITHE_API tithe_status tithe_trace_create(const char *name, tithe_trace **trace, tithe_error *error);
@@ -63,19 +66,29 @@ TITHE_API const char *tithe_trace_find(const tithe_trace *trace, const char *key
  * record; an empty field is a number that is not known. A file that a stopped run left behind reads as far as its
  * last whole line. */
 typedef struct tithe_trace_file tithe_trace_file;
-/* Open for writing now, so that a bad path is found before the run; each record is on disk when append returns. */
+/* Open for writing now, so that a bad path is found before the run. When append returns, the system has the whole
+ * line, so it survives the end of the process; it is forced to the medium once a second and on close. An append
+ * that fails leaves the lines before it whole. */
 TITHE_API tithe_status tithe_trace_file_open(const char *path, const char *name, tithe_trace_file **file,
                                              tithe_error *error);
-TITHE_API tithe_status tithe_trace_file_fact(tithe_trace_file *file, const char *key, const char *value,
-                                             tithe_error *error); /* facts after the first record go to the end */
+TITHE_API tithe_status
+tithe_trace_file_fact(tithe_trace_file *file, const char *key, const char *value,
+                      tithe_error *error); /* facts after the first record go to the end */
 TITHE_API tithe_status tithe_trace_file_append(tithe_trace_file *file, const tithe_trace_record *record,
                                                tithe_error *error);
-TITHE_API tithe_status tithe_trace_file_close(tithe_trace_file *file, tithe_error *error);
-TITHE_API tithe_status tithe_trace_read(const char *path, tithe_trace **trace, tithe_error *error);
+TITHE_API tithe_status tithe_trace_file_close(tithe_trace_file *file,
+                                              tithe_error *error); /* frees in any case */
 
-/* One self-contained HTML page about these runs; see docs/report.md. `title` may be NULL. */
-TITHE_API tithe_status tithe_report_write(const char *path, const char *title, const tithe_trace *const *traces,
-                                          size_t count, tithe_error *error);
+/* Strict: a broken line is refused with file and line. Columns that are not known are passed over. */
+TITHE_API tithe_status tithe_trace_read(const char *path, tithe_trace **trace, tithe_error *error);
+/* The same for text in memory; `source` stands in the sentences of errors for the file. */
+TITHE_API tithe_status tithe_trace_parse(const char *source, const char *text, size_t length,
+                                         tithe_trace **trace, tithe_error *error);
+
+/* One self-contained HTML page about these runs; see docs/report.md. `title` may be NULL. Written beside the file
+ * and renamed over it: a reader never sees half a page, and a failure leaves what was there. */
+TITHE_API tithe_status tithe_report_write(const char *path, const char *title,
+                                          const tithe_trace *const *traces, size_t count, tithe_error *error);
 
 #ifdef __cplusplus
 }

@@ -213,5 +213,6 @@ void tithe_data_free(tithe_data *data)
     free((void *)data->values);
     free((void *)data->labels);
     free((void *)data->begin);
+    free((void *)data->original);
     free(data);
 }

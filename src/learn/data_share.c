@@ -108,6 +108,10 @@ static tithe_data *make_share(const tithe_data *all, const uint32_t *order, unsi
         return NULL;
     }
     *share = *all;
+    share->offsets = NULL; /* what follows is its own */
+    share->indices = NULL;
+    share->values = NULL;
+    share->labels = NULL;
     share->workers = workers;
     share->first = first;
     share->local = local;
@@ -115,7 +119,10 @@ static tithe_data *make_share(const tithe_data *all, const uint32_t *order, unsi
     for (unsigned w = 0; w <= local; w++) begin[w] = begin_of(all->rows, workers, first + w) - start;
     share->begin = begin;
     share->rows = begin[local];
-    if (copy_rows(all, order + start, share)) return share;
+    uint32_t *original = malloc((share->rows + 1) * sizeof *original);
+    if (original) memcpy(original, order + start, share->rows * sizeof *original);
+    share->original = original;
+    if (original && copy_rows(all, order + start, share)) return share;
     tithe_data_free(share);
     return NULL;
 }

@@ -1,13 +1,13 @@
 /* columns.c - the columns of a trace, in the order of the file. One line here is all that a new one needs. */
 #include "tithe/trace.h"
 
-#define NUMBER(field, unit, doc)                                                              \
-    {                                                                                         \
-        #field, unit, doc, offsetof(tithe_trace_record, field), TITHE_COLUMN_NUMBER           \
+#define NUMBER(field, unit, doc)                                                    \
+    {                                                                               \
+#field, unit, doc, offsetof(tithe_trace_record, field), TITHE_COLUMN_NUMBER \
     }
-#define TEXT(field, doc)                                                                      \
-    {                                                                                         \
-        #field, "", doc, offsetof(tithe_trace_record, field), TITHE_COLUMN_TEXT               \
+#define TEXT(field, doc)                                                        \
+    {                                                                           \
+#field, "", doc, offsetof(tithe_trace_record, field), TITHE_COLUMN_TEXT \
     }
 
 static const tithe_column columns[] = {

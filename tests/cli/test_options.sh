@@ -9,10 +9,10 @@ works 'version' "$TITHE" --version
 holds 'version' out '^tithe [0-9]*\.[0-9]*\.[0-9]*$'
 works 'help' "$TITHE" --help
 holds 'help' out Examples
-for verb in list check encode decode inspect; do
+for verb in list check encode decode inspect report; do
     grep -q "^  $verb " out || fail "help does not name $verb"
 done
-for verb in list check encode decode inspect; do
+for verb in list check encode decode inspect report; do
     works "$verb --help" "$TITHE" "$verb" --help
     holds "$verb --help" out '^Examples:'
     holds "$verb --help" out '^  --json FILE'

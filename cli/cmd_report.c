@@ -1,0 +1,104 @@
+/* cmd_report.c - tithe report: one page about the traces of several runs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "options.h"
+#include "text.h"
+#include "tithe/trace.h"
+#include "verbs.h"
+
+/* Found out before anything is read, since traces may be long. The report is renamed into its folder, so it is the
+ * folder that must be writable. */
+static bool can_write(const char *path)
+{
+    struct stat about;
+    const bool exists = stat(path, &about) == 0;
+    int reason = 0;
+    if (exists && S_ISDIR(about.st_mode)) {
+        reason = EISDIR;
+    } else if (exists && !S_ISREG(about.st_mode)) {
+        if (access(path, W_OK) != 0) reason = errno;
+    } else {
+        char *folder = text_copy(path);
+        char *slash = strrchr(folder, '/');
+        if (slash) slash[slash == folder] = 0;
+        if (access(slash ? folder : ".", W_OK | X_OK) != 0) reason = errno;
+        free(folder);
+    }
+    if (reason) text_fail("Cannot write '%s': %s", path, strerror(reason));
+    return !reason;
+}
+
+static cJSON *report_json(const char *out, tithe_trace *const *traces, int count)
+{
+    cJSON *json = json_object(), *runs = json_array();
+    json_text(json, "file", out);
+    for (int i = 0; i < count; i++) {
+        cJSON *run = json_append(runs, json_object());
+        json_text(run, "name", tithe_trace_name(traces[i]));
+        json_count(run, "records", tithe_trace_count(traces[i]));
+    }
+    json_item(json, "runs", runs);
+    return json;
+}
+
+static int report(char **paths, int count, const char *out, const char *title, const char *json)
+{
+    tithe_trace **traces = text_memory((size_t)count * sizeof *traces);
+    tithe_error error = {0};
+    int result = EXIT_DONE, read = 0;
+    for (; !result && read < count; read++) {
+        text_progress("reading %d of %d", read + 1, count);
+        const tithe_status status = tithe_trace_read(paths[read], &traces[read], &error);
+        if (status) {
+            result = text_fail_status(NULL, status, &error);
+            break;
+        }
+    }
+    text_progress_end();
+    if (!result) {
+        const tithe_status status =
+            tithe_report_write(out, title, (const tithe_trace *const *)traces, (size_t)count, &error);
+        if (status)
+            result = text_fail_status(NULL, status, &error);
+        else if (json && !json_write(json, report_json(out, traces, count)))
+            result = EXIT_BAD;
+        else if (!json_alone(json))
+            printf("%s: %d run%s; open it in a browser\n", out, count, count == 1 ? "" : "s");
+    }
+    for (int i = 0; i < read; i++) tithe_trace_free(traces[i]);
+    free(traces);
+    return result;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    const char *out = "report.html", *title = NULL, *json = NULL;
+    const option options[] = {
+        option_text("out", "FILE", "where the page goes (default report.html)", &out),
+        option_text("title", "TEXT", "what stands at its top", &title),
+        option_json(&json),
+        option_end(),
+    };
+    const command c = {
+        .positionals = "TRACE...",
+        .least = 1,
+        .most = -1,
+        .summary =
+            "Draw the runs of these traces on one HTML page: loss against steps, bytes, cost or seconds, "
+            "what "
+            "was sent and what was kept, where the time went, and a table of the results with the command "
+            "of each run. The page is one file and needs no network.",
+        .options = options,
+        .examples = "  tithe report run.csv\n"
+                    "  tithe report dense.csv topk.csv cat.csv --out compare.html --title 'Top-k on a9a'",
+    };
+    int count, status;
+    if (!options_parse(&c, argc, argv, &count, &status)) return status;
+    if (!can_write(out)) return EXIT_BAD;
+    return report(argv, count, out, title, json);
+}

@@ -1,0 +1,99 @@
+/* summary.c - see summary.h. */
+#include "report/summary.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/numbers.h"
+#include "report/trace.h"
+
+tithe_trace_record ti_summary_final(const tithe_trace *trace)
+{
+    tithe_trace_record final = ti_record_unknown();
+    const size_t count = tithe_trace_count(trace);
+    for (const tithe_column *c = tithe_columns(); c->name; c++) {
+        if (c->kind == TITHE_COLUMN_TEXT) {
+            if (count > 0) *ti_text_of(&final, c) = ti_text_at(tithe_trace_at(trace, count - 1), c);
+            continue;
+        }
+        for (size_t i = count; i > 0 && isnan(*ti_number_of(&final, c)); i--)
+            *ti_number_of(&final, c) = ti_number_at(tithe_trace_at(trace, i - 1), c);
+    }
+    return final;
+}
+
+static bool is_baseline(const tithe_trace *trace)
+{
+    const char *fact = tithe_trace_find(trace, "baseline");
+    return fact && strcmp(fact, "yes") == 0;
+}
+
+static bool same_problem(const tithe_trace *a, const tithe_trace *b)
+{
+    static const char *const keys[] = {"data", "model", "l2", NULL};
+    for (const char *const *key = keys; *key; key++) {
+        const char *one = tithe_trace_find(a, *key), *other = tithe_trace_find(b, *key);
+        if (one && other && strcmp(one, other) != 0) return false;
+    }
+    return true;
+}
+
+static double lowest_loss(const tithe_trace *trace)
+{
+    double least = NAN;
+    for (size_t i = 0; i < tithe_trace_count(trace); i++) least = fmin(least, tithe_trace_at(trace, i)->loss);
+    return least;
+}
+
+/* NAN: never reached, or not known what it had cost. */
+static double spent_until(const tithe_trace *trace, double loss, bool by_cost)
+{
+    for (size_t i = 0; i < tithe_trace_count(trace); i++) {
+        const tithe_trace_record *r = tithe_trace_at(trace, i);
+        if (r->loss <= loss) return by_cost ? r->cost : r->uplink_bytes;
+    }
+    return NAN;
+}
+
+static double times(double dense, double ours)
+{
+    return dense > 0 && ours > 0 ? dense / ours : NAN;
+}
+
+static cheaper than_baseline(const tithe_trace *ours, const tithe_trace *baseline)
+{
+    const double a = lowest_loss(ours), b = lowest_loss(baseline);
+    cheaper c = {.kind = CHEAPER_BASELINE, .loss = a > b ? a : b, .times = NAN};
+    if (isnan(a) || isnan(b)) return (cheaper){CHEAPER_UNKNOWN, NAN, NAN, 0};
+    c.times = times(spent_until(baseline, c.loss, true), spent_until(ours, c.loss, true));
+    if (isnan(c.times))
+        c.times = times(spent_until(baseline, c.loss, false), spent_until(ours, c.loss, false));
+    if (isnan(c.times)) c.kind = CHEAPER_UNKNOWN;
+    return c;
+}
+
+static cheaper than_dense_frames(const tithe_trace *ours)
+{
+    cheaper c = {CHEAPER_UNKNOWN, NAN, NAN, 0};
+    const char *fact = tithe_trace_find(ours, "dense_bytes");
+    const tithe_trace_record final = ti_summary_final(ours);
+    number_locale locale;
+    double dense = NAN;
+    if (!fact || !ti_number_enter(&locale)) return c;
+    if (ti_number_read(fact, strlen(fact), &dense)) c.times = times(dense * final.step, final.uplink_bytes);
+    ti_number_leave(&locale);
+    if (!isnan(c.times)) c.kind = CHEAPER_DENSE;
+    return c;
+}
+
+cheaper ti_summary_cheaper(const tithe_trace *const *traces, size_t count, size_t i)
+{
+    for (size_t b = 0; b < count; b++) {
+        if (!is_baseline(traces[b]) || !same_problem(traces[b], traces[i])) continue;
+        cheaper c = than_baseline(traces[i], traces[b]);
+        c.baseline = b;
+        if (c.kind != CHEAPER_UNKNOWN) return c;
+        break;
+    }
+    return than_dense_frames(traces[i]);
+}

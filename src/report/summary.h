@@ -1,0 +1,31 @@
+/* summary.h - the few numbers that a run comes down to. */
+#ifndef REPORT_SUMMARY_H
+#define REPORT_SUMMARY_H
+
+#include "tithe/trace.h"
+
+/* Each number of the last record that knew it; NAN where none did. Texts are those of the last record. */
+tithe_trace_record ti_summary_final(const tithe_trace *trace);
+
+typedef enum cheaper_kind {
+    CHEAPER_UNKNOWN,
+    CHEAPER_BASELINE, /* than the baseline, at the lowest loss that both reached */
+    CHEAPER_DENSE     /* fewer uplink bytes than dense frames in as many steps: the fact `dense_bytes` */
+} cheaper_kind;
+
+typedef struct cheaper {
+    cheaper_kind kind;
+    double times;
+    double loss;     /* CHEAPER_BASELINE: where the two were compared */
+    size_t baseline; /* its place among the traces */
+} cheaper;
+
+/* How many times cheaper is run i than sending dense?
+ *
+ * The baseline is the first run with the fact `baseline: yes` whose facts data, model and l2 say the same (or
+ * nothing). Both costs are taken at the first record whose loss is at most the lowest that both reached; cost is
+ * the column `cost`, or `uplink_bytes` where a run has no cost. Without a baseline: dense_bytes (uplink bytes of
+ * one step of all workers if they sent dense frames) times steps, over uplink_bytes. */
+cheaper ti_summary_cheaper(const tithe_trace *const *traces, size_t count, size_t i);
+
+#endif

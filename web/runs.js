@@ -1,0 +1,54 @@
+// runs.js - what is known about each run, its command first, with a button that copies it.
+"use strict";
+
+// The clipboard of the browser needs leave that a page from a file may not have; a selection does not.
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = element("textarea", "aside", text);
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    return done;
+  }
+}
+
+function makeCommand(command) {
+  const box = element("div", "command");
+  const button = element("button", "copy", "Copy");
+  button.type = "button";
+  button.setAttribute("aria-live", "polite");
+  button.addEventListener("click", async () => {
+    button.textContent = (await copyText(command)) ? "Copied" : "Not copied";
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  });
+  box.append(element("code", "", command), button);
+  return box;
+}
+
+function makeFacts(run) {
+  const list = element("dl");
+  const rows = run.facts.filter(([key]) => key !== "command");
+  rows.push(["records", format.number(run.records, "count")]);
+  for (const [key, value] of rows) {
+    list.append(element("dt", "", key), element("dd", "", value));
+  }
+  return list;
+}
+
+function fillRuns(box) {
+  for (const run of data.runs) {
+    const details = element("details");
+    const summary = element("summary");
+    details.open = data.runs.length === 1;
+    summary.append(makeSwatch(run.index), element("span", "name", run.label));
+    if (run.fact.codec) summary.append(element("code", "brief", run.fact.codec));
+    details.append(summary);
+    if (run.fact.command) details.append(makeCommand(run.fact.command));
+    details.append(makeFacts(run));
+    box.append(details);
+  }
+}
