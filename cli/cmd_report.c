@@ -1,37 +1,12 @@
 /* cmd_report.c - tithe report: one page about the traces of several runs. */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "json.h"
 #include "options.h"
 #include "text.h"
 #include "tithe/trace.h"
 #include "verbs.h"
-
-/* Found out before anything is read, since traces may be long. The report is renamed into its folder, so it is the
- * folder that must be writable. */
-static bool can_write(const char *path)
-{
-    struct stat about;
-    const bool exists = stat(path, &about) == 0;
-    int reason = 0;
-    if (exists && S_ISDIR(about.st_mode)) {
-        reason = EISDIR;
-    } else if (exists && !S_ISREG(about.st_mode)) {
-        if (access(path, W_OK) != 0) reason = errno;
-    } else {
-        char *folder = text_copy(path);
-        char *slash = strrchr(folder, '/');
-        if (slash) slash[slash == folder] = 0;
-        if (access(slash ? folder : ".", W_OK | X_OK) != 0) reason = errno;
-        free(folder);
-    }
-    if (reason) text_fail("Cannot write '%s': %s", path, strerror(reason));
-    return !reason;
-}
 
 static cJSON *report_json(const char *out, tithe_trace *const *traces, int count)
 {
@@ -99,6 +74,6 @@ int cmd_report(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-    if (!can_write(out)) return EXIT_BAD;
+    if (!file_can_write(out)) return EXIT_BAD;
     return report(argv, count, out, title, json);
 }

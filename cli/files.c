@@ -144,3 +144,24 @@ bool file_write(const char *path, const void *data, size_t size)
                   strerror(errno));
     return fine;
 }
+
+/* A file is renamed into its folder, so it is the folder that must be writable. */
+bool file_can_write(const char *path)
+{
+    struct stat about;
+    const bool exists = stat(path, &about) == 0;
+    int reason = 0;
+    if (exists && S_ISDIR(about.st_mode)) {
+        reason = EISDIR;
+    } else if (exists && !S_ISREG(about.st_mode)) {
+        if (access(path, W_OK) != 0) reason = errno;
+    } else {
+        char *folder = text_copy(path);
+        char *slash = strrchr(folder, '/');
+        if (slash) slash[slash == folder] = 0;
+        if (access(slash ? folder : ".", W_OK | X_OK) != 0) reason = errno;
+        free(folder);
+    }
+    if (reason) text_fail("Cannot write '%s': %s", path, strerror(reason));
+    return !reason;
+}

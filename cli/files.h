@@ -17,6 +17,10 @@ bool file_write(const char *path, const void *data, size_t size);
 /* The path, or "standard input" for "-". */
 const char *file_input_name(const char *path);
 
+/* Can a file be put there, which file_write and the library do by renaming? Found out before long work begins; False:
+ * that was said. */
+bool file_can_write(const char *path);
+
 bool file_is_standard(const char *path); /* is it "-"? */
 
 #endif

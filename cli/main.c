@@ -20,6 +20,8 @@ static const verb verbs[] = {
     {"encode", "turn a file of floats into a frame", cmd_encode},
     {"decode", "turn a frame back into a file of floats", cmd_decode},
     {"inspect", "explain a frame section by section, or a trace", cmd_inspect},
+    {"train", "train a model over workers that send compressed messages", cmd_train},
+    {"compare", "train several ways on the same problem, with one report", cmd_compare},
     {"report", "draw the traces of runs on one HTML page", cmd_report},
     {"bench", "measure how fast it is here, beside memcpy and a plain read", cmd_bench},
 };
@@ -33,6 +35,7 @@ static void help(void)
     for (size_t i = 0; i < VERBS; i++) printf("  %-10s%s\n", verbs[i].name, verbs[i].summary);
     printf("\n'tithe VERB --help' says more about one of them; 'tithe --version' prints the version.\n\n"
            "Examples:\n"
+           "  tithe train --data w8a-like --workers 20 --codec topk:keep=0.01\n"
            "  tithe list\n"
            "  tithe encode 'topk:keep=0.01|natural' gradient.f32 gradient.frame\n"
            "  tithe decode gradient.frame back.f32\n");

@@ -26,6 +26,18 @@ option option_number(const char *name, const char *argument, const char *doc, ui
                     .max = max};
 }
 
+option option_real(const char *name, const char *argument, const char *doc, double least, double most,
+                   double *target)
+{
+    return (option){.name = name,
+                    .argument = argument,
+                    .doc = doc,
+                    .kind = OPTION_REAL,
+                    .target = target,
+                    .least = least,
+                    .most = most};
+}
+
 option option_u32(const char *name, const char *argument, const char *doc, uint64_t *target)
 {
     return option_number(name, argument, doc, 0, UINT32_MAX, target);
@@ -161,6 +173,16 @@ static bool take_value(const option *o, const char *value)
         text_fail("--%s takes a whole number from %s to %s, not '%s'", o->name, text_group(o->min).text,
                   text_group(o->max).text, value);
         return false;
+    case OPTION_REAL: {
+        char *end;
+        const double number = strtod(value, &end);
+        if (*value && !*end && number >= o->least && number <= o->most) {
+            *(double *)o->target = number;
+            return true;
+        }
+        text_fail("--%s takes a number from %g to %g, not '%s'", o->name, o->least, o->most, value);
+        return false;
+    }
     case OPTION_CHOICE: {
         const int place = place_in(o->choices, value);
         if (place < 0) {

@@ -9,6 +9,7 @@
 typedef enum option_kind {
     OPTION_TEXT,   /* target: const char **  */
     OPTION_NUMBER, /* target: uint64_t *, a whole number from min to max */
+    OPTION_REAL,   /* target: double *, a finite number from least to most */
     OPTION_CHOICE, /* target: int *, the place in `choices` */
     OPTION_FLAG    /* target: bool *, takes no argument */
 } option_kind;
@@ -20,6 +21,7 @@ typedef struct option {
     option_kind kind;
     void *target; /* untouched unless the option is given: it holds the default; the last one wins */
     uint64_t min, max;
+    double least, most;
     const char *choices; /* "f32|f64" */
 } option;
 
@@ -46,6 +48,8 @@ bool options_sizes(const char *name, const char *text, size_t **sizes, size_t *c
 option option_text(const char *name, const char *argument, const char *doc, const char **target);
 option option_number(const char *name, const char *argument, const char *doc, uint64_t min, uint64_t max,
                      uint64_t *target);
+option option_real(const char *name, const char *argument, const char *doc, double least, double most,
+                   double *target);
 option option_u32(const char *name, const char *argument, const char *doc, uint64_t *target);
 option option_u64(const char *name, const char *argument, const char *doc, uint64_t *target);
 option option_choice(const char *name, const char *choices, const char *doc, int *target);

@@ -76,6 +76,16 @@ text_number text_short(double value)
     return out;
 }
 
+text_number text_bytes(double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    text_number out;
+    size_t unit = 0;
+    for (; bytes >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++) bytes /= 1000;
+    snprintf(out.text, sizeof out.text, "%.3g %s", bytes, units[unit]);
+    return out;
+}
+
 text_line text_smaller(size_t bytes, size_t dense)
 {
     text_line out;

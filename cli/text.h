@@ -34,6 +34,9 @@ text_number text_group(uint64_t value);
 /* A measured number in at most six digits; "-" when it is not finite. */
 text_number text_short(double value);
 
+/* 1234567 bytes as "1.23 MB" */
+text_number text_bytes(double bytes);
+
 /* "186 x smaller than the dense vector of 400,000 bytes", or that it is not smaller. */
 typedef struct text_line {
     char text[160];

@@ -85,6 +85,10 @@ TITHE_API tithe_status tithe_trace_read(const char *path, tithe_trace **trace, t
 TITHE_API tithe_status tithe_trace_parse(const char *source, const char *text, size_t length,
                                          tithe_trace **trace, tithe_error *error);
 
+/* How many times cheaper is run i than the first run with the fact `baseline: yes`, at the lowest loss that both
+ * reached (set in *loss)? Without a baseline: than dense frames in as many steps (*loss NAN). NAN: not known. */
+TITHE_API double tithe_trace_cheaper(const tithe_trace *const *traces, size_t count, size_t i, double *loss);
+
 /* One self-contained HTML page about these runs; see docs/report.md. `title` may be NULL. Written beside the file
  * and renamed over it: a reader never sees half a page, and a failure leaves what was there. */
 TITHE_API tithe_status tithe_report_write(const char *path, const char *title,

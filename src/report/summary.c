@@ -97,3 +97,10 @@ cheaper ti_summary_cheaper(const tithe_trace *const *traces, size_t count, size_
     }
     return than_dense_frames(traces[i]);
 }
+
+double tithe_trace_cheaper(const tithe_trace *const *traces, size_t count, size_t i, double *loss)
+{
+    const cheaper c = ti_summary_cheaper(traces, count, i);
+    if (loss) *loss = c.loss;
+    return c.times;
+}

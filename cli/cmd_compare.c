@@ -1,0 +1,256 @@
+/* cmd_compare.c - tithe compare: several runs on one problem, from a small text file, with one table and one report.
+ *
+ *     # comment
+ *     title: Top-k on w8a
+ *     all:  --data w8a-like --workers 20 --epochs 10
+ *     dense:
+ *     top-k: --codec topk:keep=0.01
+ *
+ * `all` holds for every run; what a run states itself wins. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "text.h"
+#include "train_run.h"
+#include "verbs.h"
+
+enum { MOST_RUNS = 64, MOST_WORDS = 128 };
+
+typedef struct line_words {
+    int count;
+    char *words[MOST_WORDS];
+} line_words;
+
+typedef struct plan {
+    const char *path;
+    char *text; /* the file; everything below points into it */
+    const char *title;
+    line_words all;
+    size_t count;
+    struct {
+        const char *name;
+        line_words words;
+        int line;
+    } runs[MOST_RUNS];
+} plan;
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
+/* Words as a shell would see them, with '...' and "..." but nothing else; in place. */
+static bool split_words(char *text, line_words *out)
+{
+    char *to = text;
+    out->count = 0;
+    for (;;) {
+        while (isspace((unsigned char)*text)) text++;
+        if (!*text) return true;
+        if (out->count == MOST_WORDS) return false;
+        out->words[out->count++] = to;
+        while (*text && !isspace((unsigned char)*text)) {
+            if (*text == '\'' || *text == '"') {
+                const char quote = *text++;
+                while (*text && *text != quote) *to++ = *text++;
+                if (!*text++) return false;
+            } else {
+                *to++ = *text++;
+            }
+        }
+        const bool end = !*text;
+        *to++ = 0;
+        if (!end) text++;
+        else return true;
+    }
+}
+
+static bool take_line(plan *p, char *line, int number)
+{
+    while (isspace((unsigned char)*line)) line++;
+    if (!*line || *line == '#') return true;
+    char *colon = strchr(line, ':');
+    if (!colon || colon == line || strcspn(line, " \t") < (size_t)(colon - line)) {
+        text_fail("%s:%d: a line is 'name: options', such as 'top-k: --codec topk:keep=0.01'", p->path, number);
+        return false;
+    }
+    *colon = 0;
+    char *rest = colon + 1;
+    if (strcmp(line, "title") == 0) {
+        while (isspace((unsigned char)*rest)) rest++;
+        p->title = rest;
+        return true;
+    }
+    const bool all = strcmp(line, "all") == 0;
+    if (!all && p->count == MOST_RUNS) {
+        text_fail("%s:%d: there is room for %d runs", p->path, number, MOST_RUNS);
+        return false;
+    }
+    for (size_t i = 0; !all && i < p->count; i++)
+        if (strcmp(p->runs[i].name, line) == 0) {
+            text_fail("%s:%d: there is a run '%s' already, in line %d", p->path, number, line, p->runs[i].line);
+            return false;
+        }
+    line_words *words = all ? &p->all : &p->runs[p->count].words;
+    if (!split_words(rest, words)) {
+        text_fail("%s:%d: a quote is not closed, or there are more than %d words", p->path, number, MOST_WORDS);
+        return false;
+    }
+    if (!all) {
+        p->runs[p->count].name = line;
+        p->runs[p->count++].line = number;
+    }
+    return true;
+}
+
+static bool read_plan(plan *p)
+{
+    uint8_t *data;
+    size_t size;
+    if (!file_read(p->path, &data, &size)) return false;
+    p->text = text_memory(size + 1);
+    memcpy(p->text, data, size);
+    p->text[size] = 0;
+    free(data);
+    if (strlen(p->text) != size) {
+        text_fail("%s: this is no text", p->path);
+        return false;
+    }
+    int number = 1;
+    for (char *line = p->text; line; number++) {
+        char *end = strchr(line, '\n');
+        if (end) *end = 0;
+        if (!take_line(p, line, number)) return false;
+        line = end ? end + 1 : NULL;
+    }
+    if (p->count) return true;
+    text_fail("%s: there is no run in it; a line is 'name: options'", p->path);
+    return false;
+}
+
+/* ---- the runs ------------------------------------------------------------------------------------------ */
+
+/* The options of run i, into s; the words are kept in `words`. */
+static bool read_run(const plan *p, size_t i, train_settings *s, line_words *words)
+{
+    words->count = 0;
+    for (int w = 0; w < p->all.count && words->count < MOST_WORDS; w++) words->words[words->count++] = p->all.words[w];
+    for (int w = 0; w < p->runs[i].words.count && words->count < MOST_WORDS; w++)
+        words->words[words->count++] = p->runs[i].words.words[w];
+    *s = train_settings_defaults();
+    option options[TRAIN_OPTIONS];
+    const size_t n = train_options_table(s, options);
+    options[n] = option_end();
+    const command c = {.positionals = "", .summary = "", .options = options, .examples = ""};
+    line_words parsed = *words; /* parsing sorts */
+    int count, status;
+    if (options_parse(&c, parsed.count, parsed.words, &count, &status) && train_options_finish(s)) return true;
+    fprintf(stderr, "(in the run '%s' of %s:%d)\n", p->runs[i].name, p->path, p->runs[i].line);
+    return false;
+}
+
+static void print_table(const train_outcome *outcomes, const tithe_trace *const *traces, const plan *p)
+{
+    size_t widest = 4;
+    for (size_t i = 0; i < p->count; i++)
+        if (strlen(p->runs[i].name) > widest) widest = strlen(p->runs[i].name);
+    printf("\n%-*s %9s %11s %9s %10s %10s %9s  %s\n", (int)widest, "", "steps", "loss", "gap", "up", "back", "seconds",
+           "cheaper than dense");
+    for (size_t i = 0; i < p->count; i++) {
+        const tithe_trace_record *last = &outcomes[i].result.last;
+        double loss = NAN;
+        const double times = tithe_trace_cheaper(traces, p->count, i, &loss);
+        char cheaper[64] = "-";
+        if (!isnan(times) && !isnan(loss)) snprintf(cheaper, sizeof cheaper, "%.3g x, to loss %.4g", times, loss);
+        else if (!isnan(times)) snprintf(cheaper, sizeof cheaper, "%.3g x a step", times);
+        printf("%-*s %9s %11.6g %9s %10s %10s %9.3g  %s\n", (int)widest, p->runs[i].name,
+               text_group(outcomes[i].result.steps).text, last->loss, isnan(last->gap) ? "-" : text_short(last->gap).text,
+               text_bytes(last->uplink_bytes).text, text_bytes(last->downlink_bytes).text, last->seconds, cheaper);
+    }
+    printf("\nup: frames of all workers; back: what came back to them; cheaper: cost of the first dense run over the cost of "
+           "this one,\nboth until they first had the lowest loss that both reached.\n");
+}
+
+static int run_all(const plan *p, const char *report, const char *json_path)
+{
+    train_outcome *outcomes = text_memory(p->count * sizeof *outcomes);
+    const tithe_trace **traces = text_memory(p->count * sizeof *traces);
+    memset(outcomes, 0, p->count * sizeof *outcomes);
+    size_t done = 0;
+    int result = EXIT_DONE;
+    for (; done < p->count && result != EXIT_BAD && !train_was_interrupted(); done++) {
+        train_settings s;
+        line_words words;
+        read_run(p, done, &s, &words); /* was checked before */
+        char *line = train_command("train", words.count, words.words);
+        if (!train_run(&s, p->runs[done].name, line, true, &outcomes[done])) result = EXIT_BAD;
+        else if (outcomes[done].status || outcomes[done].result.target == TITHE_TARGET_MISSED) result = EXIT_ANSWER_NO;
+        traces[done] = outcomes[done].trace;
+        free(line);
+    }
+    plan finished = *p;
+    finished.count = done;
+    if (result != EXIT_BAD) {
+        tithe_error error = {0};
+        tithe_status status = TITHE_OK;
+        if (report) status = tithe_report_write(report, p->title, traces, done, &error);
+        if (status) result = text_fail_status(NULL, status, &error);
+        if (json_path && result != EXIT_BAD) {
+            cJSON *json = json_object(), *runs = json_array();
+            for (size_t i = 0; i < done; i++) {
+                cJSON *run = json_append(runs, train_json(&outcomes[i]));
+                cJSON_AddItemToObject(run, "name", cJSON_CreateString(p->runs[i].name));
+            }
+            json_item(json, "runs", runs);
+            if (!json_write(json_path, json)) result = EXIT_BAD;
+        }
+        if (!json_alone(json_path) && result != EXIT_BAD) {
+            print_table(outcomes, traces, &finished);
+            if (report) printf("\n%s\n", report);
+        }
+    }
+    for (size_t i = 0; i < done; i++) train_outcome_free(&outcomes[i]);
+    free(outcomes);
+    free(traces);
+    return result;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+    const char *report = NULL, *json = NULL;
+    const option options[] = {
+        option_text("report", "FILE", "draw all runs on one HTML page", &report),
+        option_json(&json),
+        option_end(),
+    };
+    const command c = {
+        .positionals = "FILE",
+        .least = 1,
+        .most = 1,
+        .summary = "Train several ways on one problem. FILE has a line 'name: options' for each run, with the options of "
+                   "tithe train; a line 'all: options' holds for every run, 'title: text' stands on the report, and # "
+                   "begins a comment. Exit status 1: a run missed its target, or diverged.",
+        .options = options,
+        .examples = "  tithe compare runs.txt --report runs.html\n"
+                    "  tithe compare examples/demo.txt --json -",
+    };
+    int count, status;
+    if (!options_parse(&c, argc, argv, &count, &status)) return status;
+    if (report && !file_can_write(report)) return EXIT_BAD;
+    plan p = {.path = argv[0]};
+    status = EXIT_BAD;
+    if (read_plan(&p)) {
+        bool fine = true;
+        for (size_t i = 0; i < p.count && fine; i++) { /* a mistake in the last line is found before the first run */
+            train_settings s;
+            line_words words;
+            fine = read_run(&p, i, &s, &words);
+        }
+        if (fine) {
+            train_catch_interrupt();
+            status = run_all(&p, report, json);
+        }
+    }
+    free(p.text);
+    return status;
+}

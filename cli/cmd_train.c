@@ -1,0 +1,83 @@
+/* cmd_train.c - tithe train: one distributed training run, and what it cost. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "files.h"
+#include "text.h"
+#include "train_run.h"
+#include "verbs.h"
+
+static void print_outcome(const train_outcome *out, const train_settings *s)
+{
+    const tithe_train_result *r = &out->result;
+    const tithe_trace_record *last = &r->last;
+    printf("after %s steps, %.4g epochs, %.3g s: loss %.8g", text_group(r->steps).text, last->epochs, last->seconds,
+           last->loss);
+    if (!isnan(last->gap)) printf(", gap %.3g", last->gap);
+    if (!isnan(last->accuracy)) printf(", %.2f %% of the rows right", 100 * last->accuracy);
+    printf("\n");
+    if (!isnan(last->average_loss)) printf("averaged iterate: loss %.8g, gap %.3g\n", last->average_loss, last->average_gap);
+    printf("up %s, back %s, sent in all %s; cost %s %s\n", text_bytes(last->uplink_bytes).text,
+           text_bytes(last->downlink_bytes).text, text_bytes(last->sent_bytes).text, text_short(last->cost).text,
+           out->cost_unit);
+    if (!isnan(r->kept_mean) && r->kept_least < 1)
+        printf("energy kept: %.3g on average, %.3g at least; SpeedUp(T) %.4g on average, %.4g at least\n", r->kept_mean,
+               r->kept_least, r->speedup_mean, r->speedup_least);
+    if (r->target == TITHE_TARGET_MISSED) printf("the target was not reached\n");
+    if (r->stopped) printf("stopped by hand\n");
+    printf("model %s\n", r->model_hash);
+    if (s->report) printf("report %s\n", s->report);
+}
+
+static int finish(const train_settings *s, train_outcome *out)
+{
+    tithe_error error = {0};
+    if (s->report) {
+        const tithe_trace *traces[] = {out->trace};
+        const tithe_status status = tithe_report_write(s->report, NULL, traces, 1, &error);
+        if (status) return text_fail_status(NULL, status, &error);
+    }
+    if (s->json && !json_write(s->json, train_json(out))) return EXIT_BAD;
+    if (!json_alone(s->json)) print_outcome(out, s);
+    if (out->status == TITHE_E_DIVERGED) return EXIT_ANSWER_NO;
+    return out->result.target == TITHE_TARGET_MISSED ? EXIT_ANSWER_NO : EXIT_DONE;
+}
+
+int cmd_train(int argc, char **argv)
+{
+    train_settings s = train_settings_defaults();
+    char *line = train_command("train", argc, argv);
+    option options[TRAIN_OPTIONS];
+    size_t n = train_options_table(&s, options);
+    options[n++] = option_text("trace", "FILE", "write one line for each step that was looked at (CSV)", &s.trace);
+    options[n++] = option_text("report", "FILE", "draw the run on an HTML page", &s.report);
+    options[n++] = option_json(&s.json);
+    options[n] = option_end();
+    const command c = {
+        .positionals = "",
+        .least = 0,
+        .most = 0,
+        .summary = "Train a model on data that is shared by workers, with compressed messages, and say what it cost. "
+                   "Exit status 1: a target was given and missed, or the run diverged.",
+        .options = options,
+        .examples = "  tithe train --data w8a-like --workers 20 --codec topk:keep=0.01\n"
+                    "  tithe train --data w8a-like --workers 20 --estimator lsvrg --codec threshold:lambda=0.05 "
+                    "--epochs 30 --report run.html\n"
+                    "  tithe train --data a9a-like --workers 8 --codec natural --downlink natural --target-gap 1e-3 "
+                    "--json -",
+    };
+    int count, status = EXIT_BAD;
+    if (!options_parse(&c, argc, argv, &count, &status)) {
+        free(line);
+        return status;
+    }
+    status = EXIT_BAD;
+    if (train_options_finish(&s) && (!s.report || file_can_write(s.report))) {
+        train_outcome out = {0};
+        train_catch_interrupt();
+        if (train_run(&s, "run", line, json_alone(s.json), &out)) status = finish(&s, &out);
+        train_outcome_free(&out);
+    }
+    free(line);
+    return status;
+}

@@ -1,0 +1,105 @@
+/* train_options.c - see train_options.h. */
+#include "train_options.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "text.h"
+
+train_settings train_settings_defaults(void)
+{
+    return (train_settings){
+        .run = tithe_train_defaults(), .workers = 1, .batch = 32, .local_steps = 1, .transport = "inproc"};
+}
+
+static size_t problem_options(train_settings *s, option *o)
+{
+    size_t n = 0;
+    o[n++] = option_text("data", "NAME|FILE", "a file (LIBSVM text or IDX images, plain or .gz, .bz2, .xz), a name in "
+                                              "the directory TITHE_DATA, or one of `tithe list data`", &s->run.data);
+    o[n++] = option_text("positive", "TEST", "labels that become +1, such as 'label<=10'", &s->run.reading.positive);
+    o[n++] = option_choice("normalize", "none|rows", "scale each row to length 1 (default none)", &s->normalize);
+    o[n++] = option_number("features", "D", "at least so many features (default: the highest index)", 1, 4294967295u,
+                           &s->features);
+    o[n++] = option_text("model", "SPEC", "logistic, least-squares, nonconvex-logistic or mlp (default logistic)",
+                         &s->run.model);
+    o[n++] = option_real("l2", "X", "weight of the penalty (default L/10000)", 0, 1e12, &s->run.l2);
+    o[n++] = option_number("workers", "N", "workers that share the data (default 1)", 1, 100000, &s->workers);
+    o[n++] = option_choice("split", "shuffled|contiguous|sorted", "which rows a worker gets (default shuffled)",
+                           &s->split);
+    return n;
+}
+
+static size_t method_options(train_settings *s, option *o)
+{
+    size_t n = 0;
+    o[n++] = option_text("estimator", "NAME", "full, sgd, minibatch or lsvrg (default full)", &s->run.estimator);
+    o[n++] = option_text("sampling", "HOW", "uniform, importance, or a file with a weight for each row",
+                         &s->run.sampling);
+    o[n++] = option_number("batch", "B", "rows per worker and step, for minibatch (default 32)", 1, 1u << 30, &s->batch);
+    o[n++] = option_number("local-steps", "H", "steps of a worker between two messages (default 1)", 1, 1000000,
+                           &s->local_steps);
+    o[n++] = option_text("average", "HOW", "none, tail or weighted: iterates that are averaged, besides the last one",
+                         &s->run.average);
+    o[n++] = option_real("momentum", "M", "of each worker, before feedback (default 0)", 0, 0.9999, &s->run.momentum);
+    o[n++] = option_text("step-size", "X", "auto, a number, X/k, or decay:start=X,factor=F,every=STEPS (default auto)",
+                         &s->run.step_size);
+    o[n++] = option_u64("steps", "K", "end after so many steps", &s->run.steps);
+    o[n++] = option_real("epochs", "E", "end after so many passes over the data", 0, 1e9, &s->run.epochs);
+    o[n++] = option_real("target-loss", "X", "end at this loss; exit status 1 if it is not reached", -1e300, 1e300,
+                         &s->run.target_loss);
+    o[n++] = option_real("target-gap", "X", "end when loss - minimum is at most X", 0, 1e300, &s->run.target_gap);
+    o[n++] = option_u64("seed", "S", "of all that is random (default 1)", &s->run.seed);
+    o[n++] = option_flag("no-optimum", "do not look for the minimum: faster to start, no gap", &s->run.no_optimum);
+    return n;
+}
+
+static size_t message_options(train_settings *s, option *o)
+{
+    size_t n = 0;
+    o[n++] = option_text("codec", "SPEC", "how messages are compressed, such as 'topk:keep=0.01|natural' (default "
+                                          "all|raw); without a level, the tuner chooses one", &s->run.codec);
+    o[n++] = option_text("downlink", "SPEC", "the same for the way back from the server", &s->run.downlink);
+    o[n++] = option_text("feedback", "NAME", "none, ec or ef21 (default: ec for biased codecs)", &s->run.feedback);
+    o[n++] = option_text("downlink-feedback", "NAME", "the server's own: none or ec", &s->run.downlink_feedback);
+    o[n++] = option_text("scheme", "NAME", "auto, dense, gather or star (default auto)", &s->run.scheme);
+    o[n++] = option_text("collective", "NAME", "auto, or what the scheme can use: ring, tree, star", &s->run.collective);
+    o[n++] = option_text("transport", "NAME", "inproc: all workers in this process (default)", &s->transport);
+    o[n++] = option_text("tuner", "NAME", "fixed or cat: who chooses the level (default: by the codec)", &s->run.tuner);
+    o[n++] = option_text("cost", "SPEC", "what a message costs, see `tithe list costs` (default bits)", &s->run.cost);
+    o[n++] = option_choice("count", "frame|paper", "what is charged: real frames or the papers' bits (default frame)",
+                           &s->count);
+    o[n++] = option_number("threads", "N", "threads (default: TITHE_THREADS, or all processors)", 1, 256, &s->threads);
+    o[n++] = option_flag("deterministic", "refuse what cannot promise the same result everywhere", &s->deterministic);
+    return n;
+}
+
+size_t train_options_table(train_settings *s, option *table)
+{
+    size_t n = problem_options(s, table);
+    n += method_options(s, table + n);
+    n += message_options(s, table + n);
+    return n;
+}
+
+bool train_options_finish(train_settings *s)
+{
+    tithe_train_options *o = &s->run;
+    if (!o->data) {
+        text_fail("Name the data: --data FILE, or a set that needs no file, such as --data w8a-like");
+        return false;
+    }
+    if (strcmp(s->transport, "inproc") != 0) {
+        text_fail("--transport takes inproc, not '%s'", s->transport);
+        return false;
+    }
+    o->workers = (unsigned)s->workers;
+    o->batch = (size_t)s->batch;
+    o->local_steps = (unsigned)s->local_steps;
+    o->threads = (unsigned)s->threads;
+    o->split = (tithe_split)s->split;
+    o->count_paper = s->count == 1;
+    o->reading.normalize_rows = s->normalize == 1;
+    o->reading.features = (size_t)s->features;
+    return true;
+}

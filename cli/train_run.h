@@ -1,0 +1,30 @@
+/* train_run.h - one run, with its trace, its progress line and its answer in words and in JSON. */
+#ifndef TITHE_CLI_TRAIN_RUN_H
+#define TITHE_CLI_TRAIN_RUN_H
+
+#include "json.h"
+#include "train_options.h"
+
+typedef struct train_outcome {
+    tithe_status status;
+    tithe_error error;
+    tithe_train_result result;
+    tithe_trace *trace;
+    char cost_unit[32];
+} train_outcome;
+
+/* `line` is the command as it stands in the report; `quiet`: nothing but progress and complaints. False: a complaint was made,
+ * and there is no outcome; after divergence there is one, with its status. */
+bool train_run(const train_settings *s, const char *name, const char *line, bool quiet, train_outcome *out);
+void train_outcome_free(train_outcome *out);
+
+cJSON *train_json(const train_outcome *out);
+
+/* argv as one line that a shell would read back. */
+char *train_command(const char *verb, int argc, char **argv);
+
+/* From now on Ctrl-C ends the run in good order. */
+void train_catch_interrupt(void);
+bool train_was_interrupted(void);
+
+#endif
