@@ -248,16 +248,18 @@ static void check_target(run *r)
     if (!isnan(o->target_gap) && r->last.gap <= o->target_gap) r->reached = true;
 }
 
-/* About so many records over the whole run; without an end in sight, twenty for each pass over the data. */
+/* A record takes a pass over the data, so a short run or a costly model gets fewer of them than a long one. Without an
+ * end in sight, as many for each pass as at most. */
 static uint64_t record_distance(const run *r)
 {
-    const double records = r->o->records ? r->o->records : 400;
+    const bool costly = !(r->problem.model->curvature > 0);
+    const double each = costly ? 1 : 8, least = costly ? 5 : 20, most = r->o->records ? r->o->records : 400;
     const double passes = r->estimator->passes(r->m, r->estimate.batch) +
                           (r->estimator == &ti_estimator_lsvrg ? 1 / r->m : 0);
     double steps = INFINITY;
     if (r->o->steps) steps = (double)r->o->steps;
     if (r->o->epochs > 0) steps = fmin(steps, r->o->epochs / passes);
-    const double every = isfinite(steps) ? steps / records : 1 / (20 * passes);
+    const double every = isfinite(steps) ? steps / fmin(most, fmax(least, each * passes * steps)) : 1 / (each * passes);
     return every > 1 ? (uint64_t)every : 1;
 }
 
