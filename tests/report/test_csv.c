@@ -39,16 +39,8 @@ static double any_number(dice *d)
 
 static const char *any_text(dice *d)
 {
-    static const char *const texts[] = {"",
-                                        "gather",
-                                        "a, b",
-                                        "say \"no\"",
-                                        "\"",
-                                        ",",
-                                        " blanks ",
-                                        "gr\xc3\xb6\xc3\x9f"
-                                        "er",
-                                        "#1"};
+    static const char *const texts[] = {"",  "gather",   "a, b",         "say \"no\"", "\"",
+                                        ",", " blanks ", "gr\xc3\xb6ss", "#1"};
     return texts[roll_below(d, sizeof texts / sizeof *texts)];
 }
 
