@@ -17,7 +17,7 @@ bool inspect_is_trace(const uint8_t *data, size_t length)
 
 static double number_at(const tithe_trace *trace, size_t i, const tithe_column *c)
 {
-    return *(const double *)((const char *)tithe_trace_at(trace, i) + c->offset);
+    return *(const double *)(const void *)((const char *)tithe_trace_at(trace, i) + c->offset);
 }
 
 /* How many records know this column, and what the first and the last of these say. */

@@ -21,7 +21,7 @@ const data = (() => {
     uplink_bytes: { label: "Uplink bytes", kind: "bytes" },
     total_bytes: { label: "Total bytes (up + down)", kind: "bytes", sum: ["uplink_bytes", "downlink_bytes"] },
     sent_bytes: { label: "Sent bytes (all processes)", kind: "bytes" },
-    cost: { label: "Cost (uplink)", kind: "plain" },
+    cost: { label: "Cost (uplink)", kind: "amount" },
     seconds: { label: "Seconds", kind: "seconds" },
     loss: { label: "Loss", kind: "plain" },
     gap: { label: "Gap to the minimum", kind: "plain" },

@@ -3,6 +3,7 @@
 
 (() => {
   const get = (id) => document.getElementById(id);
+  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   const state = { visible: data.runs.map(() => true), cursor: null };
 
   const options = (axis) => data.axes[axis].filter(data.known);
@@ -144,7 +145,6 @@
   }
   get("all").addEventListener("click", () => showAll(true));
   get("none").addEventListener("click", () => showAll(false));
-  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   theme.onChange(() => {
     document.querySelectorAll(".swatch").forEach(paintSwatch);
     draw();

@@ -3,15 +3,15 @@
 
 const RESULTS = [
   { head: "Run", text: (run) => run.label },
-  { head: "Loss", value: (run) => run.final.loss },
+  { head: "Loss", value: (run) => run.final.loss, digits: 6 },
   { head: "Gap", value: (run) => run.final.gap },
   { head: "Accuracy", value: (run) => run.final.accuracy, kind: "share" },
   { head: "Steps", value: (run) => run.final.step, kind: "count" },
   { head: "Up", value: (run) => run.final.uplink_bytes, kind: "bytes" },
   { head: "Down", value: (run) => run.final.downlink_bytes, kind: "bytes" },
-  { head: "Cost", value: (run) => run.final.cost },
+  { head: "Cost", value: (run) => run.final.cost, kind: "amount" },
   { head: "Time", value: (run) => run.final.seconds, kind: "seconds" },
-  { head: "Cheaper than dense", value: (run) => run.cheaper.times, kind: "times" },
+  { head: "× cheaper", value: (run) => run.cheaper.times, kind: "times" },
 ];
 
 class ResultsTable {
@@ -52,7 +52,8 @@ class ResultsTable {
         made.append(cell);
       } else {
         const value = column.value(run);
-        made.append(element("td", "", column.kind === "times" ? this.times(run.cheaper) : format.number(value, column.kind)));
+        const times = column.kind === "times";
+        made.append(element("td", times ? "times" : "", times ? this.times(run.cheaper) : format.number(value, column.kind, column.digits)));
       }
     }
     return { run, element: made, check };
@@ -97,11 +98,11 @@ function savingsNote() {
   if (baseline) {
     const unit = baseline.final.cost === null ? "uplink bytes" : "cost";
     const names = new Set(data.runs.filter((r) => r.cheaper.kind === "baseline").map((r) => data.runs[r.cheaper.baseline].label));
-    parts.push(`Cheaper than dense: the ${unit} of the baseline (${[...names].join(", ")}) divided by the ${unit} of the run, both ` +
+    parts.push(`× cheaper than dense: the ${unit} of the baseline (${[...names].join(", ")}) divided by the ${unit} of the run, both ` +
       "until their loss was first at or below the lowest that both reached. Uplink only.");
   }
   if (kinds.has("dense")) {
-    parts.push(`${baseline ? "†" : "Cheaper than dense, †:"} ${baseline ? "Without" : "without"} a baseline run: uplink bytes that dense frames would have ` +
+    parts.push(`${baseline ? "†" : "× cheaper than dense, †:"} ${baseline ? "Without" : "without"} a baseline run: uplink bytes that dense frames would have ` +
       "taken in as many steps, divided by those that were sent.");
   }
   return parts.join(" ");
