@@ -21,8 +21,8 @@ static void make_pixels(double seed, pixel *pixels)
     draw random = draw_start(seed, DRAW_MODEL, 0);
     for (int j = 0; j < FEATURES; j++) {
         const double u = draw_unit(&random), side = draw_unit(&random);
-        pixels[j].limit = 0.185 + 1.3 * u;
-        pixels[j].pull = j % 2 ? 0 : side < 0.5 ? -0.9 : 0.9;
+        pixels[j].limit = 0.47 + 1.8 * u;
+        pixels[j].pull = j % 2 ? 0 : side < 0.5 ? -2.0 : 2.0;
     }
 }
 
@@ -40,7 +40,7 @@ static double fill_row(double seed, size_t row, const pixel *pixels, float *valu
         const double own = bell_of_bits(bits), reach = p->pull * strokes[j / 2 % STROKES] + own - p->limit;
         double value = -1;
         if (reach > 0) /* the brighter, the further above its limit; some stand exactly in the middle */
-            value = bits % 1024 < 38 ? 0 : reach > 2 ? 1 : reach - 1;
+            value = bits % 1024 < 47 ? 0 : reach > 2 ? 1 : reach - 1;
         values[j] = (float)value;
     }
     return margin;
