@@ -120,7 +120,7 @@ static const struct {
 } pinned[] = {
     {"gen:sparse", UINT64_C(0x6d278b7d98fdf6f7)},
     {"gen:dense:rows=500", UINT64_C(0x2d45c058e5ce9b29)},
-    {"gen:sparse:rows=500,features=2000,density=0.005,noise=0.5,heterogeneity=1,seed=3",
+    {"gen:sparse:rows=500,features=2000,noise=0.5,heterogeneity=1,seed=3,density=0.005",
      UINT64_C(0xf19876c3eb5a6dc5)},
     {"a9a-like:scale=0.05", UINT64_C(0x744aae1217f9d2ca)},
     {"w8a-like:scale=0.05", UINT64_C(0x3751c3523a0f5eae)},
