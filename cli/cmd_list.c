@@ -9,6 +9,7 @@
 #include "options.h"
 #include "specs.h"
 #include "text.h"
+#include "tithe/data.h"
 #include "verbs.h"
 
 enum { HALF = 160 };
@@ -75,8 +76,38 @@ static void print_param(const tithe_param *p)
                  isnan(p->fallback) ? "no default" : "default ",
                  isnan(p->fallback) ? "" : plain(p->fallback).text);
     }
-    printf("                %-8s", p->name);
-    text_wrap(stdout, 24, 24, what);
+    const int printed = printf("                %-7s ", p->name);
+    text_wrap(stdout, (size_t)printed, 24, what);
+}
+
+typedef struct entry {
+    const char *kind, *name, *summary, *paper;
+    const tithe_param *params;
+    unsigned traits;
+} entry;
+
+static void list_entry(const list_call *c, const entry *e)
+{
+    if (c->json) {
+        cJSON *json = json_append(c->json, json_object());
+        json_text(json, "kind", e->kind);
+        json_text(json, "name", e->name);
+        json_text(json, "summary", e->summary);
+        json_text(json, "paper", e->paper);
+        cJSON *params = json_array();
+        for (const tithe_param *p = e->params; p && p->name; p++) json_append(params, param_json(p));
+        json_item(json, "params", params);
+        json_traits(json, "traits", e->traits);
+        return;
+    }
+    const bool short_name = strlen(e->name) <= 12, has_paper = strcmp(e->paper, "-") != 0;
+    printf(short_name ? "  %-12s  " : "  %s\n                ", e->name);
+    text_wrap(stdout, 16, 16, e->summary);
+    if (e->traits) printf("                traits: %s", text_trait_list(e->traits).text);
+    if (has_paper) printf(e->traits ? "; paper: %s" : "                paper: %s", e->paper);
+    if (e->traits || has_paper) printf("\n");
+    for (const tithe_param *p = e->params; p && p->name; p++) print_param(p);
+    printf("\n");
 }
 
 static int list_variant(const list_call *c, const char *kind, spec_variant v)
@@ -88,26 +119,7 @@ static int list_variant(const list_call *c, const char *kind, spec_variant v)
     tithe_codec *codec = spec_alone(v.selector, half, NULL);
     const tithe_claims claims = tithe_codec_claims(codec, c->n);
     tithe_codec_free(codec);
-
-    if (c->json) {
-        cJSON *json = json_append(c->json, json_object());
-        json_text(json, "kind", kind);
-        json_text(json, "name", v.name);
-        json_text(json, "summary", v.summary);
-        json_text(json, "paper", v.paper);
-        cJSON *params = json_array();
-        for (const tithe_param *p = v.params; p && p->name; p++) json_append(params, param_json(p));
-        json_item(json, "params", params);
-        json_traits(json, "traits", claims.traits);
-    }
-    if (!c->json) {
-        printf("  %-12s  ", v.name);
-        text_wrap(stdout, 16, 16, v.summary);
-        printf("                traits: %s", text_trait_list(claims.traits).text);
-        printf(strcmp(v.paper, "-") == 0 ? "\n" : "; paper: %s\n", v.paper);
-        for (const tithe_param *p = v.params; p && p->name; p++) print_param(p);
-        printf("\n");
-    }
+    list_entry(c, &(entry){kind, v.name, v.summary, v.paper, v.params, claims.traits});
     return EXIT_DONE;
 }
 
@@ -197,6 +209,18 @@ static int list_pairs(const list_call *c)
     return EXIT_DONE;
 }
 
+static int list_data(const list_call *c)
+{
+    if (!c->json) printf("Data: sets that have a name\n\n");
+    for (const tithe_data_source *const *s = tithe_data_sources(); *s; s++)
+        list_entry(c, &(entry){"data", (*s)->name, (*s)->summary, (*s)->paper, (*s)->params, 0});
+    if (!c->json)
+        printf("A file is named by its path, or by its name in the directory that TITHE_DATA says: LIBSVM "
+               "text or "
+               "IDX\nimages, plain or compressed.\n");
+    return EXIT_DONE;
+}
+
 typedef struct list_kind {
     const char *name;
     int (*list)(const list_call *c);
@@ -204,9 +228,8 @@ typedef struct list_kind {
 
 static const list_kind kinds[] = {
     {"codecs", list_codecs}, /* the first is what `tithe list` alone shows */
-    {"selectors", list_selectors},
-    {"quantizers", list_quantizers},
-    {"pairs", list_pairs},
+    {"selectors", list_selectors}, {"quantizers", list_quantizers},
+    {"pairs", list_pairs},         {"data", list_data},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -233,7 +256,7 @@ int cmd_list(int argc, char **argv)
         .summary = "Show what Tithe comes with: each variant with its parameters (range and default), the "
                    "paper it comes from, and what it promises. 'codecs', the default, lists selectors and "
                    "quantizers; 'pairs' lists what each selector promises together with each quantizer, at "
-                   "an example level.",
+                   "an example level; 'data' lists data sets that have a name.",
         .options = options,
         .examples = "  tithe list\n"
                     "  tithe list quantizers\n"

@@ -80,8 +80,8 @@ static void list_directory(const char *directory, char *list, size_t size)
         char name[128];
         name_of_path(entries[i]->d_name, name, sizeof name);
         free(entries[i]);
-        if (name[0] == '.' || strcmp(name, previous) == 0 || strncmp(name, "README", 6) == 0 || used >= size)
-            continue;
+        const bool is_data = name[0] != '.' && strncmp(name, "README", 6) != 0 && !strstr(name, "-idx");
+        if (!is_data || strcmp(name, previous) == 0 || used >= size) continue;
         snprintf(previous, sizeof previous, "%s", name);
         const bool fits = used + strlen(name) + 7 < size;
         const int n = snprintf(list + used, size - used, "%s%s", used ? ", " : "", fits ? name : "...");
@@ -93,11 +93,14 @@ static void list_directory(const char *directory, char *list, size_t size)
 
 static tithe_status refuse_name(const char *source, const tithe_data_options *options, tithe_error *error)
 {
-    char names[120], list[80];
+    char names[110], list[76];
     size_t used = 0;
-    for (size_t i = 0; i < MAKERS && used < sizeof names; i++)
-        used +=
-            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", makers[i]->source.name);
+    for (size_t i = 0; i < MAKERS && used < sizeof names; i++) {
+        const char *name = makers[i]->source.name, *dash = strrchr(name, '-');
+        if (dash && strcmp(dash, "-test") == 0)
+            continue; /* one sentence has room for the sets, not for their parts */
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", name);
+    }
     const char *directory = ti_data_directory(options);
     if (directory)
         list_directory(directory, list, sizeof list);
@@ -156,9 +159,10 @@ static tithe_status find(const char *source, const tithe_data_options *options, 
     if (maker) return make(maker, source, options, d, name, size, error);
 
     char path[PATH], found[PATH];
-    if (is_file(source)) return read_path(source, d, name, size, error);
+    struct stat info;
+    if (strchr(source, '/') || stat(source, &info) == 0) return read_path(source, d, name, size, error);
     const char *directory = ti_data_directory(options);
-    if (directory && *source && !strchr(source, '/') &&
+    if (directory && *source &&
         (size_t)snprintf(path, sizeof path, "%s/%s", directory, source) < sizeof path &&
         ti_data_find_file(path, found, sizeof found))
         return read_path(found, d, name, size, error);

@@ -15,8 +15,8 @@
 enum { SPARSE_ROWS, SPARSE_FEATURES, SPARSE_NOISE, SPARSE_HETEROGENEITY, SPARSE_SEED, SPARSE_DENSITY };
 
 #define GEN_PARAMS(rows, features)                                                                             \
-    {"rows", "rows", rows, 2, 1e9, NULL, true, 0},                                                             \
-        {"features", "features", features, 1, 1e9, NULL, true, 0},                                             \
+    {"rows", "how many rows", rows, 2, 1e9, NULL, true, 0},                                                    \
+        {"features", "how many features", features, 1, 1e9, NULL, true, 0},                                    \
         {"noise", "of the labels: 0 none, 1 as much as the planted model says", 0.1, 0, 1000, NULL, false, 0}, \
         {"heterogeneity",                                                                                      \
          "0: all rows alike; more: the planted model drifts along the file",                                   \

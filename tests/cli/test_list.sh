@@ -46,5 +46,13 @@ works 'pairs' "$TITHE" list pairs --n 100
 holds 'pairs' out 'n = 100'
 holds 'pairs' out 'topk:keep=0.01|natural'
 
-refused 'unknown kind' 'codecs|selectors|quantizers|pairs' "$TITHE" list compressors
+works 'data' "$TITHE" list data
+for name in gen:sparse a9a-like rcv1-like fashion-mnist; do holds 'data' out "^  $name"; done
+awk 'length > 110 { exit 1 }' out || fail 'list data is wider than 110 columns'
+works 'data' "$TITHE" list data --json -
+json 'data' "$well_formed" '{v["kind"] for v in j} == {"data"} and all(v["traits"] == [] for v in j)' \
+    '{"gen:sparse", "gen:dense", "a9a-like", "w8a-like", "gisette-like", "rcv1-like", "url-like"} <= {v["name"] for v in j}' \
+    'next({p["name"] for p in v["params"]} for v in j if v["name"] == "url-like") == {"scale", "seed"}'
+
+refused 'unknown kind' 'codecs|selectors|quantizers|pairs|data' "$TITHE" list compressors
 finish
