@@ -90,9 +90,12 @@ typedef struct kernels {
     uint32_t (*crc32c)(uint32_t crc, const uint8_t *bytes, size_t n); /* without the final and initial xor */
 
     /* Learning (rows.h). Up to ROWS_AT_ONCE rows of n floats, so that x and g are read once for all of them:
-     * dots[r] = rows[r] . x, and g += scales[r] * rows[r], one row after the other. */
-    void (*rows_dot)(const float *const *rows, unsigned count, const double *x, size_t n, double *dots);
-    void (*rows_add)(const float *const *rows, unsigned count, const double *scales, size_t n, double *g);
+     * dots[r] = rows[r] . x, and g += scales[r] * rows[r], one row after the other. The two passes share the work of
+     * asking memory for ROWS_AT_ONCE rows `ahead`; where there are none, these are rows that are there already. */
+    void (*rows_dot)(const float *const *rows, unsigned count, const float *const *ahead, const double *x,
+                     size_t n, double *dots);
+    void (*rows_add)(const float *const *rows, unsigned count, const float *const *ahead, const double *scales,
+                     size_t n, double *g);
     /* Loss and slope of log(1 + exp(-label * product)) for labels +1 and -1. */
     void (*logistic)(const double *products, const double *labels, size_t n, double *losses, double *slopes);
 } kernels;

@@ -45,13 +45,22 @@ static void sparse_add(const uint32_t *indices, const float *values, size_t n, d
 
 /* ---- dense ---------------------------------------------------------------------------------------------- */
 
-static unsigned next_rows(const tithe_data *data, const tithe_batch *batch, size_t first, size_t count,
-                          const float *rows[ROWS_AT_ONCE])
+/* Up to four rows, and those that stand at the same places of the block after this one, which come next. */
+typedef struct four {
+    const float *rows[ROWS_AT_ONCE], *ahead[ROWS_AT_ONCE];
+    unsigned count;
+} four;
+
+static four take_four(const tithe_data *data, const tithe_batch *batch, size_t first, size_t count,
+                      size_t block)
 {
-    const unsigned taken = (unsigned)(count < ROWS_AT_ONCE ? count : ROWS_AT_ONCE);
-    for (unsigned r = 0; r < taken; r++)
-        rows[r] = data->values + batch_row(batch, first + r) * data->features;
-    return taken;
+    four f = {.count = (unsigned)(count < ROWS_AT_ONCE ? count : ROWS_AT_ONCE)};
+    for (size_t r = 0; r < ROWS_AT_ONCE; r++) {
+        const size_t at = first + (r < f.count ? r : 0), next = at + block;
+        f.rows[r] = data->values + batch_row(batch, at) * data->features;
+        f.ahead[r] = next < batch->count ? data->values + batch_row(batch, next) * data->features : f.rows[r];
+    }
+    return f;
 }
 
 /* ---- either --------------------------------------------------------------------------------------------- */
@@ -67,10 +76,9 @@ void ti_rows_dot(const tithe_data *data, const tithe_batch *batch, size_t first,
         return;
     }
     const kernels *k = ti_kernels();
-    const float *rows[ROWS_AT_ONCE];
     for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
-        const unsigned taken = next_rows(data, batch, first + i, count - i, rows);
-        k->rows_dot(rows, taken, x, data->features, products + i);
+        const four f = take_four(data, batch, first + i, count - i, count);
+        k->rows_dot(f.rows, f.count, f.ahead, x, data->features, products + i);
     }
 }
 
@@ -85,10 +93,9 @@ void ti_rows_add(const tithe_data *data, const tithe_batch *batch, size_t first,
         return;
     }
     const kernels *k = ti_kernels();
-    const float *rows[ROWS_AT_ONCE];
     for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
-        const unsigned taken = next_rows(data, batch, first + i, count - i, rows);
-        k->rows_add(rows, taken, scales + i, data->features, g);
+        const four f = take_four(data, batch, first + i, count - i, count);
+        k->rows_add(f.rows, f.count, f.ahead, scales + i, data->features, g);
     }
 }
 

@@ -34,7 +34,7 @@ static void rows_are_multiplied_and_added_in_order(void **state)
     for (size_t n = 0; n <= WIDEST; n += n < 70 ? 1 : 171)
         for (unsigned count = 1; count <= ROWS_AT_ONCE; count++) {
             const unsigned place = n % 2 ? AT_END : AT_FRONT;
-            const float *rows[ROWS_AT_ONCE];
+            const float *rows[ROWS_AT_ONCE], *ahead[ROWS_AT_ONCE];
             double scales[ROWS_AT_ONCE], wanted[ROWS_AT_ONCE], dots[ROWS_AT_ONCE];
             double *x = (void *)fenced_place(&x_field, n * 8, 8, place);
             for (size_t i = 0; i < n; i++) x[i] = ldexp(roll_gauss(&d), (int)roll_below(&d, 60) - 30);
@@ -46,15 +46,16 @@ static void rows_are_multiplied_and_added_in_order(void **state)
                 scales[r] = roll_gauss(&d);
                 wanted[r] = plain_dot(row, x, n);
             }
+            for (unsigned r = 0; r < ROWS_AT_ONCE; r++) ahead[r] = rows[r % count];
             here.n = n;
             for (const kernels *const *t = ti_kernel_tables(); *t; t++) {
                 if (!(*t)->runs_here()) continue;
                 here.table = (*t)->name;
-                (*t)->rows_dot(rows, count, x, n, dots);
+                (*t)->rows_dot(rows, count, ahead, x, n, dots);
                 for (unsigned r = 0; r < count; r++) expect_double("a product", dots[r], wanted[r]);
                 double *g = (void *)fenced_place(&g_field, n * 8, 8, place);
                 memcpy(g, x, n * 8);
-                (*t)->rows_add(rows, count, scales, n, g);
+                (*t)->rows_add(rows, count, ahead, scales, n, g);
                 for (size_t i = 0; i < n; i++) {
                     double sum = x[i];
                     for (unsigned r = 0; r < count; r++) sum += scales[r] * (double)rows[r][i];
