@@ -53,7 +53,10 @@ class ResultsTable {
       } else {
         const value = column.value(run);
         const times = column.kind === "times";
-        made.append(element("td", times ? "times" : "", times ? this.times(run.cheaper) : format.number(value, column.kind, column.digits)));
+        const words = times ? this.times(run.cheaper) : format.number(value, column.kind, column.digits);
+        const cell = element("td", times ? "times" : "", words);
+        cell.dataset.head = column.head; // the style sheet shows it where the table is drawn as cards
+        made.append(cell);
       }
     }
     return { run, element: made, check };

@@ -203,7 +203,7 @@ def test_commands(b, page):
     command = b.run("return data.runs[2].fact.command")
     expect(b.run("return window.pasted") == command and command.startswith("tithe train"), "what was copied is not the command")
     facts = b.run("return document.querySelector('#runs details:nth-child(3) dl').textContent")
-    expect("rcv1 (generated)" in facts and "logistic" in facts, f"facts: {facts}")
+    expect("invented" in facts and "logistic" in facts, f"facts: {facts}")
     # Where the clipboard is refused, a selection does it.
     b.run("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))")
     b.click("#runs details:nth-child(1) summary")
@@ -314,7 +314,7 @@ if why:
 with tempfile.TemporaryDirectory() as room:
     os.chdir(room)
     page = report("page.html", *[runs.write_run(f"run{i}.csv", i) for i in range(6)],
-                  title="Logistic regression on rcv1: six ways to send a gradient")
+                  title="Six ways to send a gradient (invented runs)")
     with browser.Browser() as b:
         for test in (test_curves, test_axes, test_cursor, test_table, test_commands, test_schemes, test_phone):
             test(b, page)
