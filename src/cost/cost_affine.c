@@ -20,8 +20,9 @@ static const tithe_param params[] = {
 const tithe_cost_model ti_cost_affine = {
     .name = "affine",
     .summary = "c0 for a message and c1 for each of its bits",
-    .paper = "khirirat2021",
+    .paper = "khirirat2021cat",
     .unit = "bit",
     .params = params,
     .of = of_affine,
+    .below = cost_line,
 };
