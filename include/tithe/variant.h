@@ -35,7 +35,7 @@ typedef struct tithe_param {
     double min, max;
     const char *choices; /* "mean|norm": the value is the place in this list, from 0; NULL for a number */
     bool whole;          /* whole numbers only */
-    uint8_t wire; /* 0: the decoder can do without; 1..6: so many bits of the flags byte; NUMBER; LEVEL */
+    uint8_t wire;    /* 0: the decoder can do without; 1..6: so many bits of the flags byte; NUMBER; LEVEL */
     tithe_unit unit; /* that may follow the number */
 } tithe_param;
 

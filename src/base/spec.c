@@ -129,10 +129,12 @@ typedef struct unit_name {
     double factor;
 } unit_name;
 
-static const unit_name seconds[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {NULL, 0}};
-static const unit_name rates[] = {{"B", 1},       {"kB", 1e3},         {"MB", 1e6},         {"GB", 1e9},
-                                  {"bit", 0.125}, {"kbit", 1e3 / 8.0}, {"Mbit", 1e6 / 8.0}, {"Gbit", 1e9 / 8.0},
-                                  {NULL, 0}};
+static const unit_name seconds[] = {{"s", 1},     {"ms", 1e-3}, {"us", 1e-6},
+                                    {"ns", 1e-9}, {"min", 60},  {NULL, 0}};
+static const unit_name rates[] = {
+    {"B", 1},       {"kB", 1e3},         {"MB", 1e6},         {"GB", 1e9},
+    {"bit", 0.125}, {"kbit", 1e3 / 8.0}, {"Mbit", 1e6 / 8.0}, {"Gbit", 1e9 / 8.0},
+    {NULL, 0}};
 static const unit_name sizes[] = {{"B", 1},      {"kB", 1e3},      {"MB", 1e6},         {"GB", 1e9},
                                   {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {NULL, 0}};
 
@@ -163,7 +165,8 @@ static double cut_unit(tithe_unit unit, char *text)
     const unit_name *names = units_of(unit);
     if (!names) return 1;
     size_t length = strlen(text), start = length;
-    if (unit == TITHE_UNIT_RATE && length > 2 && strcmp(text + length - 2, "/s") == 0) text[start = length -= 2] = 0;
+    if (unit == TITHE_UNIT_RATE && length > 2 && strcmp(text + length - 2, "/s") == 0)
+        text[start = length -= 2] = 0;
     while (start > 0 && isalpha((unsigned char)text[start - 1])) start--;
     if (start == length) return 1;
     for (; names->name; names++)

@@ -8,8 +8,9 @@
 
 #include "base/spec.h"
 
-static const tithe_cost_model *const models[] = {&ti_cost_bits,   &ti_cost_affine, &ti_cost_packet,    &ti_cost_frames,
-                                                 &ti_cost_energy, &ti_cost_table,  &ti_cost_alphabeta, NULL};
+static const tithe_cost_model *const models[] = {
+    &ti_cost_bits,   &ti_cost_affine, &ti_cost_packet,    &ti_cost_frames,
+    &ti_cost_energy, &ti_cost_table,  &ti_cost_alphabeta, NULL};
 
 static const tithe_cost_preset presets[] = {
     {"802.15.4", "packet:c0=64,c1=576,payload=512",
@@ -20,8 +21,8 @@ static const tithe_cost_preset presets[] = {
     {"802.15.4-127", "frames:header=17,payload=116",
      "true IEEE 802.15.4 frames of 127 bytes: 116 of payload, 11 of header and checksum, 6 ahead of it", "-"},
     /* Preamble 8, Ethernet header 14, checksum 4, IPv4 20, UDP 8; 1500 - 20 - 8 are left. */
-    {"ethernet-udp", "frames:header=54,payload=1472", "UDP over Ethernet: 54 bytes of headers for 1472 of payload",
-     "khirirat2021cat"},
+    {"ethernet-udp", "frames:header=54,payload=1472",
+     "UDP over Ethernet: 54 bytes of headers for 1472 of payload", "khirirat2021cat"},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -55,17 +56,20 @@ static tithe_status expect_cost(const tithe_cost *cost, tithe_error *error)
     for (double bits = 1; bits < 0x1p44; bits = ceil(bits * 1.25)) {
         const double now = cost->model->of(cost, bits);
         if (!isfinite(now) || now < 0)
-            return ti_fail(error, TITHE_E_SPEC, 0, "The cost '%s' of %.0f bits is %g: it must be finite and not negative.",
+            return ti_fail(error, TITHE_E_SPEC, 0,
+                           "The cost '%s' of %.0f bits is %g: it must be finite and not negative.",
                            cost->model->name, bits, now);
         if (now < before)
-            return ti_fail(error, TITHE_E_SPEC, 0,
-                           "The cost '%s' falls from %g at %.0f bits to %g at %.0f: more bits cannot cost less.",
-                           cost->model->name, before, shorter, now, bits);
+            return ti_fail(
+                error, TITHE_E_SPEC, 0,
+                "The cost '%s' falls from %g at %.0f bits to %g at %.0f: more bits cannot cost less.",
+                cost->model->name, before, shorter, now, bits);
         before = now;
         shorter = bits;
     }
     if (before > 0) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0, "The cost '%s' is 0 for every message, so nothing can be chosen by it.",
+    return ti_fail(error, TITHE_E_SPEC, 0,
+                   "The cost '%s' is 0 for every message, so nothing can be chosen by it.",
                    cost->model->name);
 }
 
@@ -94,8 +98,8 @@ static tithe_status create_from_file(tithe_cost *made, spec_piece path, tithe_co
 {
     const size_t length = path.end - path.start;
     if (length == 0)
-        return ti_fail(error, TITHE_E_SPEC, path.end, "The cost '%s' needs a file: write %s:FILE.", made->model->name,
-                       made->model->name);
+        return ti_fail(error, TITHE_E_SPEC, path.end, "The cost '%s' needs a file: write %s:FILE.",
+                       made->model->name, made->model->name);
     if (length > sizeof made->spec - 20)
         return ti_fail(error, TITHE_E_SPEC, path.start, "The name of the file is too long.");
     const int start = snprintf(made->spec, sizeof made->spec, "%s:", made->model->name);
@@ -109,7 +113,8 @@ static tithe_status create_from_file(tithe_cost *made, spec_piece path, tithe_co
 
 tithe_status tithe_cost_create(const char *spec, tithe_cost **cost, tithe_error *error)
 {
-    if (!spec || !cost) return ti_fail(error, TITHE_E_ARGUMENT, 0, "A spec and a place for the cost are needed.");
+    if (!spec || !cost)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A spec and a place for the cost are needed.");
     for (size_t i = 0; presets[i].name; i++)
         if (strcmp(spec, presets[i].name) == 0) spec = presets[i].spec;
     spec_piece name, arguments;
@@ -120,19 +125,24 @@ tithe_status tithe_cost_create(const char *spec, tithe_cost **cost, tithe_error 
 
     tithe_cost made = {.model = models[i]};
     if (made.model->takes_file) return create_from_file(&made, arguments, cost, error);
-    const tithe_status status = ti_spec_read(made.model->name, arguments, made.model->params, made.params, error);
+    const tithe_status status =
+        ti_spec_read(made.model->name, arguments, made.model->params, made.params, error);
     return status ? status : finish(&made, arguments.end, cost, error);
 }
 
-tithe_status tithe_cost_make(const tithe_cost_model *model, const double *params, tithe_cost **cost, tithe_error *error)
+tithe_status tithe_cost_make(const tithe_cost_model *model, const double *params, tithe_cost **cost,
+                             tithe_error *error)
 {
     if (!model || !model->of || !model->name || !cost)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A model with a name and a function, and a place for the cost are needed.");
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "A model with a name and a function, and a place for the cost are needed.");
     if (model->takes_file)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "The cost '%s' reads a file: make it from its spec.", model->name);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "The cost '%s' reads a file: make it from its spec.",
+                       model->name);
     const size_t count = ti_spec_count(model->params);
     if (count > TITHE_MAX_PARAMS)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s has more than %d parameters.", model->name, TITHE_MAX_PARAMS);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s has more than %d parameters.", model->name,
+                       TITHE_MAX_PARAMS);
     tithe_cost made = {.model = model};
     for (size_t i = 0; i < count; i++) {
         made.params[i] = params ? params[i] : NAN;

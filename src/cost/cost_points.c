@@ -30,7 +30,8 @@ static size_t line_of(const point_reader *r, const char *at)
 
 static tithe_status fail_at(const point_reader *r, const char *at, const char *what)
 {
-    return ti_fail(r->error, TITHE_E_SPEC, line_of(r, at), "%.160s, line %zu: %s.", r->path, line_of(r, at), what);
+    return ti_fail(r->error, TITHE_E_SPEC, line_of(r, at), "%.160s, line %zu: %s.", r->path, line_of(r, at),
+                   what);
 }
 
 static tithe_status add_point(point_reader *r, const char *at, double bytes, double seconds)
@@ -41,12 +42,13 @@ static tithe_status add_point(point_reader *r, const char *at, double bytes, dou
         const cost_point *last = r->points + r->count - 1;
         char what[160];
         if (bytes <= last->bytes) {
-            snprintf(what, sizeof what, "%.12g bytes come after %.12g: sort the points by bytes, each once", bytes,
-                     last->bytes);
+            snprintf(what, sizeof what, "%.12g bytes come after %.12g: sort the points by bytes, each once",
+                     bytes, last->bytes);
             return fail_at(r, at, what);
         }
         if (seconds < last->seconds) {
-            snprintf(what, sizeof what, "%.12g bytes take %.9g s, but %.12g take %.9g: more bytes cannot cost less", bytes,
+            snprintf(what, sizeof what,
+                     "%.12g bytes take %.9g s, but %.12g take %.9g: more bytes cannot cost less", bytes,
                      seconds, last->bytes, last->seconds);
             return fail_at(r, at, what);
         }
@@ -83,7 +85,8 @@ static tithe_status read_lines(point_reader *r)
         while (isspace((unsigned char)*at) && at < end) at++;
         if (at < end && *at != '#') {
             double bytes, seconds;
-            const bool fine = take_number(&at, &bytes) && (*at == ',' || *at == ';' ? *at++ != 0 : at > start) &&
+            const bool fine = take_number(&at, &bytes) &&
+                              (*at == ',' || *at == ';' ? *at++ != 0 : at > start) &&
                               take_number(&at, &seconds) && (at == end || *at == '\r' || *at == '#');
             if (!fine && !(heading && isalpha((unsigned char)*at) && r->count == 0))
                 return fail_at(r, start, "this is not a point: write bytes,seconds");
@@ -160,8 +163,9 @@ static tithe_status read_points(point_reader *r)
     const tithe_status status = *first == '{' || *first == '[' ? read_json(r) : read_lines(r);
     if (status) return status;
     if (r->count < 2)
-        return fail_at(r, r->text + strlen(r->text), r->count ? "one point makes no line: at least two are needed"
-                                                               : "there is no point in it: at least two are needed");
+        return fail_at(r, r->text + strlen(r->text),
+                       r->count ? "one point makes no line: at least two are needed"
+                                : "there is no point in it: at least two are needed");
     return TITHE_OK;
 }
 

@@ -34,7 +34,8 @@ static const tithe_param params[] = {{.name = NULL}};
 
 const tithe_cost_model ti_cost_table = {
     .name = "table",
-    .summary = "table:FILE, measured points (bytes,seconds in lines, or the JSON of tithe probe), interpolated",
+    .summary =
+        "table:FILE, measured points (bytes,seconds in lines, or the JSON of tithe probe), interpolated",
     .paper = "khirirat2021cat",
     .unit = "s",
     .params = params,
