@@ -1,0 +1,194 @@
+/* test_remote.c - collectives over a transport: the one of examples/own_transport.c, with threads in place of processes
+ * that hold one rank or several. Same bits and same bytes as with all ranks in one place. */
+int example_main(void);
+#define main example_main
+#include "../../examples/own_transport.c"
+#undef main
+
+#include "coll/ranks.h"
+
+enum { MOST_RANKS = 17 };
+
+typedef struct process {
+    pthread_t thread;
+    tithe_comm comm;
+    const tithe_collective *how;
+    size_t n;
+    float *vectors[MOST_RANKS], *scratch_vector;
+    uint8_t *blocks[MOST_RANKS];
+    size_t lengths[MOST_RANKS];
+    tithe_status status;
+    tithe_error error;
+} process;
+
+static void *reduce_here(void *argument)
+{
+    process *p = argument;
+    p->status = tithe_all_reduce(&p->comm, p->how, p->vectors, p->n, p->scratch_vector, &p->error);
+    return NULL;
+}
+
+static void *gather_here(void *argument)
+{
+    process *p = argument;
+    p->status = tithe_all_gather(&p->comm, p->how, p->blocks, p->lengths, &p->error);
+    return NULL;
+}
+
+/* Processes with 1, 2, ... `most`, 1, 2, ... ranks. Returns how many there are. */
+static unsigned deal(process *all, network *net, unsigned size, unsigned most)
+{
+    unsigned count = 0;
+    for (unsigned first = 0; first < size; count++) {
+        unsigned local = 1 + count % most;
+        if (local > size - first) local = size - first;
+        all[count] = (process){.comm = {.size = size,
+                                        .first = first,
+                                        .local = local,
+                                        .transport = &queues,
+                                        .self = net,
+                                        .deadline = 60}};
+        first += local;
+    }
+    return count;
+}
+
+static void run_all(process *all, unsigned count, void *(*job)(void *))
+{
+    for (unsigned p = 0; p < count; p++)
+        assert_int_equal(pthread_create(&all[p].thread, NULL, job, &all[p]), 0);
+    for (unsigned p = 0; p < count; p++) pthread_join(all[p].thread, NULL);
+    for (unsigned p = 0; p < count; p++)
+        expect(all[p].status == TITHE_OK, "%s: %s", all[p].how->name, all[p].error.text);
+}
+
+static void check_reduce(const tithe_collective *how, unsigned size, size_t n, unsigned most)
+{
+    network net;
+    process all[MOST_RANKS];
+    assert_true(network_open(&net, size));
+    const unsigned count = deal(all, &net, size, most);
+    float *x = vectors_make(size, n, 2), *y = malloc((size * n + 1) * sizeof *y);
+    assert_non_null(y);
+    memcpy(y, x, size * n * sizeof *y);
+    for (unsigned p = 0; p < count; p++) {
+        all[p].how = how;
+        all[p].n = n;
+        all[p].scratch_vector = malloc((n + 1) * sizeof(float));
+        for (unsigned i = 0; i < all[p].comm.local; i++) all[p].vectors[i] = y + (all[p].comm.first + i) * n;
+    }
+    run_all(all, count, reduce_here);
+    uint64_t bytes = 0, messages = 0;
+    for (unsigned p = 0; p < count; p++) {
+        bytes += all[p].comm.sent_bytes;
+        messages += all[p].comm.sent_messages;
+        free(all[p].scratch_vector);
+    }
+    expect(bytes == reduce_bytes(size, n) && messages == reduce_messages(how->name, size),
+           "%s, %u ranks: %llu bytes", how->name, size, (unsigned long long)bytes);
+    for (size_t i = 0; i < n; i++)
+        for (unsigned r = 0; r < size; r++)
+            expect(bits_of_float(y[r * n + i]) == bits_of_float(replayed(how->name, x, size, n, i)),
+                   "%s, %u ranks, at most %u together: rank %u differs at %zu", how->name, size, most, r, i);
+    for (size_t q = 0; q < (size_t)size * size; q++)
+        assert_null(net.queues[q].first); /* nothing is left over */
+    queues.close(&net);
+    free(x);
+    free(y);
+}
+
+static void sums_are_the_same_over_a_transport(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {2, 3, 4, 5, 8, 13, 17};
+    static const size_t lengths[] = {0, 1, 2, 7, 1000};
+    for (const tithe_collective *const *how = tithe_collectives(); *how; how++)
+        for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
+                for (unsigned most = 1; most <= 3; most++) check_reduce(*how, sizes[s], lengths[l], most);
+}
+
+static void check_gather(const tithe_collective *how, unsigned size, unsigned most)
+{
+    network net;
+    process all[MOST_RANKS];
+    assert_true(network_open(&net, size));
+    const unsigned count = deal(all, &net, size, most);
+    for (unsigned p = 0; p < count; p++) {
+        all[p].how = how;
+        for (unsigned r = 0; r < size; r++) { /* block r is all r + 1, and only where r lives */
+            all[p].lengths[r] = (r * 37 + 5) % 50 * (r % 3 != 1);
+            all[p].blocks[r] = malloc(all[p].lengths[r] + 1);
+            const bool here = r >= all[p].comm.first && r < all[p].comm.first + all[p].comm.local;
+            memset(all[p].blocks[r], here ? (int)r + 1 : 0, all[p].lengths[r]);
+            all[p].blocks[r][all[p].lengths[r]] = 0xee;
+        }
+    }
+    run_all(all, count, gather_here);
+    uint64_t bytes = 0;
+    for (unsigned p = 0; p < count; p++) {
+        bytes += all[p].comm.sent_bytes;
+        for (unsigned r = 0; r < size; r++) {
+            expect(bytes_are(all[p].blocks[r], all[p].lengths[r], (uint8_t)(r + 1)) &&
+                       all[p].blocks[r][all[p].lengths[r]] == 0xee,
+                   "%s, %u ranks, at most %u together: block %u did not arrive", how->name, size, most, r);
+            free(all[p].blocks[r]);
+        }
+    }
+    expect(bytes == gather_bytes(how->name, size, all[0].lengths), "%s, %u ranks: %llu bytes", how->name,
+           size, (unsigned long long)bytes);
+    queues.close(&net);
+}
+
+static void blocks_arrive_over_a_transport(void **state)
+{
+    (void)state;
+    for (const tithe_collective *const *how = tithe_collectives(); *how; how++)
+        for (unsigned size = 2; (*how)->gather && size <= MOST_RANKS; size++)
+            for (unsigned most = 1; most <= 3; most++) check_gather(*how, size, most);
+}
+
+/* Rank 1 never comes. */
+static void whoever_waits_in_vain_is_told(void **state)
+{
+    (void)state;
+    for (const tithe_collective *const *how = tithe_collectives(); *how; how++) {
+        network net;
+        process p[2];
+        assert_true(network_open(&net, 2));
+        deal(p, &net, 2, 1);
+        float x = 1, scratch;
+        p[0].how = *how;
+        p[0].n = 1;
+        p[0].vectors[0] = &x;
+        p[0].scratch_vector = &scratch;
+        p[0].comm.deadline = 0.01;
+        reduce_here(&p[0]);
+        assert_int_equal(p[0].status, TITHE_E_TIMEOUT);
+        assert_non_null(strstr(p[0].error.text, "Rank 1"));
+        assert_true(p[0].comm.waited >= 0.009);
+        queues.give_up(&net, "it ran out of memory");
+        p[0].comm.deadline = 60;
+        reduce_here(&p[0]);
+        assert_int_equal(p[0].status, TITHE_E_PEER);
+        assert_non_null(strstr(p[0].error.text, "out of memory"));
+        queues.close(&net);
+    }
+}
+
+static void the_example_runs(void **state)
+{
+    (void)state;
+    assert_int_equal(example_main(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_the_same_over_a_transport),
+        cmocka_unit_test(blocks_arrive_over_a_transport),
+        cmocka_unit_test(whoever_waits_in_vain_is_told),
+        cmocka_unit_test(the_example_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
