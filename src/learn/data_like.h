@@ -11,15 +11,14 @@
 
 enum { LIKE_SCALE, LIKE_SEED }; /* places in the table of parameters, the same for all look-alikes */
 
-#define LIKE_PARAMS(default_scale)                                                                           \
-    {                                                                                                        \
-        {"scale", "share of the rows of the real set", default_scale, 0.001, 1, NULL, false, 0},             \
-            {"seed", "another seed is another set with the same statistics", 0, 0, 4294967295.0, NULL, true, \
-             0},                                                                                             \
-        {                                                                                                    \
-            NULL, NULL, 0, 0, 0, NULL, false, 0                                                              \
-        }                                                                                                    \
-    }
+/* clang-format off */
+#define LIKE_PARAMS(default_scale)                                                                            \
+    {{.name = "scale", .doc = "share of the rows of the real set", .fallback = default_scale, .min = 0.001,    \
+      .max = 1},                                                                                               \
+     {.name = "seed", .doc = "another seed is another set with the same statistics", .max = 4294967295.0,      \
+      .whole = true},                                                                                          \
+     {.name = NULL}}
+/* clang-format on */
 
 /* A curve through points with ascending `at`. */
 typedef struct like_point {

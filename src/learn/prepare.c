@@ -112,7 +112,9 @@ static tithe_status find_tuner(run *r, const char *spec, tithe_error *error)
     const char *name = or_else(r->o->tuner, codec->has_level ? "fixed" : "cat");
     tithe_codec_free(codec);
     if (strcmp(name, "fixed") == 0) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0, "There is no tuner '%s': take fixed.", name);
+    r->tuner = tithe_tuner_find(name);
+    if (r->tuner) return TITHE_OK;
+    return ti_fail(error, TITHE_E_SPEC, 0, "There is no tuner '%s': take fixed or cat.", name);
 }
 
 static tithe_status make_codecs(run *r, tithe_error *error)
