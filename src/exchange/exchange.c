@@ -35,9 +35,11 @@ bool ti_exchange_scaled(const tithe_exchange *ex)
     return ex->config.feedback->scaled || ex->config.feedback->aggregates;
 }
 
+/* An aggregate is the mean over all ranks, whoever brings news in this step. */
 double ti_exchange_weight(const tithe_exchange *ex, bool scaled)
 {
-    return (scaled ? 1 : ex->gamma) / taking_part(ex);
+    const unsigned ranks = ex->config.feedback->aggregates ? ex->config.comm->size : taking_part(ex);
+    return (scaled ? 1 : ex->gamma) / ranks;
 }
 
 tithe_status ti_exchange_decode_all(tithe_exchange *ex, double weight, float *y, tithe_error *error)
@@ -110,6 +112,13 @@ static tithe_status choose_level(const tithe_exchange *ex, exchange_lane *lane, 
     return TITHE_OK;
 }
 
+static tithe_status expect_finite(const float *g, size_t n, tithe_error *error)
+{
+    const size_t bad = ti_find_nonfinite(TITHE_F32, g, n);
+    if (bad == n) return TITHE_OK;
+    return ti_fail(error, TITHE_E_NONFINITE, bad, "The gradient holds %g at position %zu.", (double)g[bad], bad);
+}
+
 static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call *call, exchange_lane *lane,
                               const float *g, double gamma, tithe_error *error)
 {
@@ -118,8 +127,10 @@ static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call
                                    .gamma = (float)gamma, .n = ex->n, .work = lane->work, .frame = w->frame,
                                    .capacity = ex->capacity};
     const bool look = ex->config.tuner || ex->config.measure;
+    /* Before it gets into what is kept; where nobody looks, encode does both in one pass. */
+    tithe_status status = look && feedback->keeps ? expect_finite(g, ex->n, error) : TITHE_OK;
+    if (status) return status;
     const float *x = look ? feedback->form(&c) : NULL;
-    tithe_status status = TITHE_OK;
     if (ex->config.measure) w->energy = squares(x, ex->n);
     if (ex->config.tuner) status = choose_level(ex, lane, x, gamma, call, w, error);
     if (!status) status = feedback->encode(&c, look, &w->info, error);
@@ -134,9 +145,8 @@ static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call
 /* A whole gradient counts as one raw frame, which is not written. */
 static tithe_status put_whole(tithe_exchange *ex, unsigned i, const float *g, tithe_error *error)
 {
-    const size_t bad = ti_find_nonfinite(TITHE_F32, g, ex->n);
-    if (bad < ex->n)
-        return ti_fail(error, TITHE_E_NONFINITE, bad, "The gradient holds %g at position %zu.", (double)g[bad], bad);
+    const tithe_status status = expect_finite(g, ex->n, error);
+    if (status) return status;
     memcpy(ex->vectors[i], g, ex->n * sizeof *g);
     ex->workers[i].info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
     if (ex->config.measure) ex->workers[i].energy = squares(g, ex->n);
@@ -173,7 +183,7 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
                                : put_frame(ex, w, &call, l, g, gamma, error);
     if (status) return status;
     w->state = WORKER_PUT;
-    if (rank == ex->config.comm->first) ex->gamma = gamma;
+    w->gamma = gamma;
     l->seconds += clock_now() - start;
     return TITHE_OK;
 }
@@ -182,8 +192,10 @@ tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, tithe_error 
 {
     exchange_worker *w = NULL;
     const tithe_status status = find_worker(ex, rank, &w, error);
-    if (!status) w->state = WORKER_SKIPS;
-    return status;
+    if (status) return status;
+    w->state = WORKER_SKIPS;
+    if (ex->vectors) memset(ex->vectors[rank - ex->config.comm->first], 0, ex->n * sizeof(float));
+    return TITHE_OK;
 }
 
 /* ---- update out ---------------------------------------------------------------------------------------- */
@@ -214,17 +226,35 @@ static void record_step(tithe_exchange *ex)
     ex->last = r;
 }
 
+/* All ranks are there, and those that take part agree on gamma. */
+static tithe_status expect_everybody(tithe_exchange *ex, tithe_error *error)
+{
+    const tithe_comm *comm = ex->config.comm;
+    const exchange_worker *first = NULL;
+    for (unsigned i = 0; i < comm->local; i++) {
+        const exchange_worker *w = &ex->workers[i];
+        if (w->state == WORKER_IDLE)
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was neither put nor skipped.", comm->first + i);
+        if (w->state == WORKER_PUT && !first) first = w;
+        if (w->state == WORKER_PUT && w->gamma != first->gamma)
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was put with step size %g, another one with %g.",
+                           comm->first + i, w->gamma, first->gamma);
+    }
+    if (!first) return ti_fail(error, TITHE_E_ARGUMENT, 0, "No rank takes part in this step.");
+    ex->gamma = first->gamma;
+    return TITHE_OK;
+}
+
 tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
-    for (unsigned i = 0; i < comm->local; i++)
-        if (ex->workers[i].state == WORKER_IDLE)
-            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was neither put nor skipped.", comm->first + i);
-    if (!taking_part(ex)) return ti_fail(error, TITHE_E_ARGUMENT, 0, "No rank takes part in this step.");
+    tithe_status status = expect_everybody(ex, error);
+    if (status) return status;
 
     const double start = clock_now(), waited = comm->waited;
+    const uint64_t sent = comm->sent_bytes;
     const double busy = ex->totals.encode + ex->totals.decode;
-    const tithe_status status = ex->scheme->run(ex, update, error);
+    status = ex->scheme->run(ex, update, error);
     if (status) return status;
     if (ex->aggregate)
         for (size_t i = 0; i < ex->n; i++) {
@@ -232,7 +262,7 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
             update[i] = (float)(ex->gamma * (double)ex->aggregate[i]);
         }
     record_step(ex);
-    ex->totals.sent_bytes = (double)comm->sent_bytes;
+    ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */
     ex->totals.wait += comm->waited - waited;
     ex->totals.transfer +=
         clock_now() - start - (comm->waited - waited) - (ex->totals.encode + ex->totals.decode - busy);

@@ -15,6 +15,7 @@ typedef struct exchange_worker {
     uint8_t *frame;
     tithe_frame_info info;
     double energy, unsent;
+    double gamma; /* with which it was put */
     const char *reason;
 } exchange_worker;
 

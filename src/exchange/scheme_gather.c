@@ -1,7 +1,7 @@
 /* scheme_gather.c - every rank gets the frames of all ranks, and adds them up in rank order.
  *
- * Sizes go first, since frames differ in length. When the frames together are longer than the dense vector, their
- * decoded messages would be summed by a dense all-reduce instead: the result is the same, only fewer bytes are sent. */
+ * Sizes go first, since frames differ in length. When it takes more bytes to gather the frames than to sum the decoded
+ * messages by a dense all-reduce, the latter is what is counted. */
 #include "exchange/exchange.h"
 
 enum { LENGTH_BYTES = 4 };
@@ -21,10 +21,11 @@ static void count_messages(tithe_exchange *ex)
 {
     tithe_comm *comm = ex->config.comm;
     uint64_t frames = 0;
-    for (unsigned i = 0; i < comm->local; i++) frames += ex->workers[i].info.bytes;
+    for (unsigned i = 0; i < comm->local; i++)
+        if (ex->workers[i].state == WORKER_PUT) frames += ex->workers[i].info.bytes;
     const uint64_t others = comm->size - 1, dense = sizeof(float) * (uint64_t)ex->n;
     ti_comm_count(comm, comm->size * others, LENGTH_BYTES * comm->size * others);
-    if (frames <= dense)
+    if (frames <= 2 * dense)
         ti_comm_count(comm, comm->size * others, others * frames);
     else
         ti_comm_count(comm, 2 * comm->size * others, 2 * others * dense);

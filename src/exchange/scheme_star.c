@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "codec/codec.h"
 #include "exchange/exchange.h"
 
 static const char *refuse(const tithe_exchange_config *config)
@@ -50,6 +51,8 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     if (status) return status;
     /* The server draws its own randomness, as the rank behind the last. */
     tithe_call call = ti_exchange_call(ex, comm->size, ex->down_scratch, ex->down_scratch_size);
+    /* A threshold is stated in units of the gradient, but the sum may be in those of the update. */
+    if (codec->selector->absolute && ex->config.feedback->scaled) call.level = ex->gamma * codec->selector_params[0];
     tithe_frame_info info;
     status = encode_sum(ex, codec, &call, &info, error);
     if (status) return status;

@@ -73,8 +73,10 @@ static const float *form(const tithe_feedback_call *c)
 
 static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_frame_info *info, tithe_error *error)
 {
-    return tithe_ec_encode(c->codec, c->call, c->kept, formed ? NULL : c->g, c->gamma, c->n, c->frame, c->capacity,
-                           info, error);
+    const tithe_status status = tithe_ec_encode(c->codec, c->call, c->kept, formed ? NULL : c->g, c->gamma, c->n,
+                                                c->frame, c->capacity, info, error);
+    if (status && formed) ti_kernels()->add_scaled(c->kept, c->g, -c->gamma, c->n); /* as if it was not formed */
+    return status;
 }
 
 const tithe_feedback ti_feedback_ec = {
