@@ -35,6 +35,10 @@ const data = (() => {
     unsent: { label: "Not sent so far, |·|²", kind: "plain" },
     step_size: { label: "Step size", kind: "plain" },
   };
+  // The unit of the cost is the cost model's, which is worth naming where all runs share one.
+  const models = new Set(runs.map((run) => run.fact.cost));
+  if (models.size === 1 && [...models][0]) quantities.cost.label += `: ${[...models][0]}`;
+
   const axes = {
     x: ["step", "epochs", "uplink_bytes", "total_bytes", "sent_bytes", "cost", "seconds"],
     y: ["loss", "gap", "accuracy", "average_loss", "average_gap"],

@@ -96,8 +96,8 @@ class Plot {
     this.empty.hidden = drawn.length > 0;
     this.empty.textContent = what.empty;
     this.canvas.classList.toggle("blank", drawn.length === 0);
-    this.canvas.setAttribute("aria-label", `${what.y.label} against ${what.x.label}: ${drawn.map((c) => c.run.label).join(", ")}. ` +
-      "Left and right arrows move the cursor.");
+    const names = drawn.filter((curve) => !curve.dashed).map((curve) => curve.run.label).join(", ");
+    this.canvas.setAttribute("aria-label", `${what.y.label} against ${what.x.label}: ${names}. Left and right arrows move the cursor.`);
     this.chart.data.datasets = drawn.flatMap((curve) => this.datasets(curve));
     this.chart.options.scales = {
       x: this.axis(what.logX ? "logarithmic" : "linear", what.x.label, what.x.kind),

@@ -93,20 +93,19 @@ class ResultsTable {
   }
 }
 
-// How the savings were computed (src/report/summary.h), in the words of those runs that have any.
+// How the savings were computed (src/report/summary.h), for the kinds of savings that there are.
 function savingsNote() {
-  const kinds = new Set(data.runs.map((run) => run.cheaper.kind));
-  const baseline = data.runs.find((run) => run.cheaper.kind === "baseline");
-  const parts = [];
-  if (baseline) {
-    const unit = baseline.final.cost === null ? "uplink bytes" : "cost";
-    const names = new Set(data.runs.filter((r) => r.cheaper.kind === "baseline").map((r) => data.runs[r.cheaper.baseline].label));
-    parts.push(`× cheaper than dense: the ${unit} of the baseline (${[...names].join(", ")}) divided by the ${unit} of the run, both ` +
-      "until their loss was first at or below the lowest that both reached. Uplink only.");
+  const compared = data.runs.filter((run) => run.cheaper.kind === "baseline");
+  const notes = [];
+  if (compared.length > 0) {
+    const unit = compared[0].final.cost === null ? "uplink bytes" : "cost";
+    const names = [...new Set(compared.map((run) => data.runs[run.cheaper.baseline].label))].join(", ");
+    notes.push(`× cheaper than dense: the ${unit} of the baseline (${names}) divided by the ${unit} of the run, both until ` +
+      "their loss was first at or below the lowest that both reached. Uplink only.");
   }
-  if (kinds.has("dense")) {
-    parts.push(`${baseline ? "†" : "× cheaper than dense, †:"} ${baseline ? "Without" : "without"} a baseline run: uplink bytes that dense frames would have ` +
-      "taken in as many steps, divided by those that were sent.");
+  if (data.runs.some((run) => run.cheaper.kind === "dense")) {
+    notes.push("† Without a baseline to compare with: the uplink bytes that dense frames would have taken in as many steps, " +
+      "divided by those that were sent.");
   }
-  return parts.join(" ");
+  return notes.join(" ");
 }

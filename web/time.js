@@ -41,7 +41,8 @@ class TimePlot {
     this.keys.forEach((swatch, i) => swatch.style.setProperty("--run", colours[i]));
     const shown = data.runs.filter((run, i) => visible[i] && PHASES.some(([name]) => run.per_step[name] > 0));
     this.empty.hidden = shown.length > 0;
-    this.empty.textContent = visible.some(Boolean) ? "These runs did not record where their time went." : "No run is switched on.";
+    this.empty.textContent = visible.some(Boolean) ? "These runs did not record where their time went."
+      : "No run is switched on.";
     this.canvas.classList.toggle("blank", shown.length === 0);
     this.box.style.minHeight = `${Math.max(11, 4 + 1.9 * shown.length)}rem`;
     this.canvas.setAttribute("aria-label", "Seconds per step. " + shown.map((run) => `${run.label}: ` +

@@ -39,7 +39,9 @@ static tithe_status fail_write(const tithe_trace_file *file, int reason, tithe_e
 static tithe_status sync_now(tithe_trace_file *file, tithe_error *error)
 {
     file->synced = now();
-    if (file->regular && fdatasync(file->descriptor) != 0) return fail_write(file, errno, error);
+    /* EINVAL: this file system has no such thing. */
+    if (file->regular && fdatasync(file->descriptor) != 0 && errno != EINVAL)
+        return fail_write(file, errno, error);
     return TITHE_OK;
 }
 
@@ -75,10 +77,10 @@ static bool is_control(char c)
     return (unsigned char)c < 32 || c == 127;
 }
 
-/* A field of a record: quoted as in every CSV where it must be. It stays on its line, so a line end is a blank. */
+/* A field of a record: quoted as in every CSV where it must be, and where a # could be taken for a comment. It stays on its line, so a line end is a blank. */
 static void add_field(buffer *b, const char *text)
 {
-    const bool quoted = strpbrk(text, ",\"") || text[0] == ' ' || (*text && text[strlen(text) - 1] == ' ');
+    const bool quoted = strpbrk(text, ",\"#") || text[0] == ' ' || (*text && text[strlen(text) - 1] == ' ');
     if (quoted) ti_buffer_text(b, "\"");
     for (const char *c = text; *c; c++) {
         if (*c == '"') ti_buffer_text(b, "\"");

@@ -20,6 +20,8 @@ works 'JSON' "$TITHE" report one.csv two.csv --out page.html --json -
 json 'JSON' 'j["file"] == "page.html"' '[r["name"] for r in j["runs"]] == ["one", "two"]' 'j["runs"][1]["records"] == 2'
 works 'the same twice' "$TITHE" report one.csv two.csv --out again.html
 same 'the same twice' page.html again.html
+works 'from a pipe' "$TITHE" report - --out page.html < two.csv
+holds 'from a pipe' page.html '"name":"two"'
 works 'to a device' "$TITHE" report one.csv --out /dev/null
 
 refused 'no trace' 'usage: tithe report' "$TITHE" report --out OUT
@@ -30,6 +32,8 @@ refused 'a page' 'page.html:1: This is no trace' "$TITHE" report page.html --out
 refused 'a folder that is not there' 'none/page.html.*No such file' "$TITHE" report one.csv --out none/page.html
 refused 'a folder as output' 'Is a directory' "$TITHE" report one.csv --out .
 refused 'the output is looked at first' 'none/page.html' "$TITHE" report bad.csv --out none/page.html
+refused 'the page over a trace' 'one of the traces' "$TITHE" report one.csv two.csv --out ./two.csv
+refused 'the page to standard output' 'goes to a file' "$TITHE" report one.csv --out -
 refused 'no value' '--out FILE' "$TITHE" report one.csv --out
 if [ "$(id -u)" -ne 0 ]; then
     mkdir closed && chmod a-w closed

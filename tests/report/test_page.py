@@ -179,12 +179,14 @@ def test_table(b, page):
     expect(heads == ["Run", "Loss", "Gap", "Accuracy", "Steps", "Up", "Down", "Cost", "Time", "× cheaper"], f"columns: {heads}")
     first = b.run(order)
     b.click("#results th:nth-child(6) button")
-    ups = "return [...document.querySelectorAll('#results tbody tr')].map((r) => data.runs.find((d) => d.label === r.querySelector('.name').textContent).final.uplink_bytes)"
+    ups = """return [...document.querySelectorAll('#results tbody .name')].map((name) =>
+        data.runs.find((run) => run.label === name.textContent).final.uplink_bytes)"""
     expect(b.run(ups) == sorted(b.run(ups)) and b.run(order) != first, "not sorted by bytes")
     b.click("#results th:nth-child(6) button")
     expect(b.run(ups) == sorted(b.run(ups), reverse=True), "not sorted the other way")
     expect(b.run("return document.querySelector('#results th:nth-child(6)').ariaSort") == "descending", "aria-sort")
-    cells = b.run("return [...document.querySelectorAll('#results tbody tr')].map((r) => [r.querySelector('.name').textContent, r.cells[5].textContent, r.cells[9].textContent])")
+    cells = b.run("""return [...document.querySelectorAll('#results tbody tr')].map((row) =>
+        [row.querySelector('.name'), row.cells[5], row.cells[9]].map((cell) => cell.textContent))""")
     cells = {name: rest for name, *rest in cells}
     expect(cells["dense"] == ["302.3 MB", "1 ×"], f"the row of dense: {cells['dense']}")
     savings = float(cells["cat on ethernet"][1].split()[0])
@@ -273,7 +275,7 @@ def test_odd(b):
     b.open(report("evil.html", "evil.csv", title=evil + "{{data}}"))
     expect(b.run("return window.hit === undefined && document.images.length === 0"), "a text of the trace was run")
     expect(b.run("return data.runs[0].name") == evil, "the name is not what it was")
-    expect(b.run("return document.querySelector('h1').textContent") == evil + "{{data}}" == b.run("return document.title").replace("\xa0", " "), "the title is not what it was")
+    expect(b.run("return document.querySelector('h1').textContent") == evil + "{{data}}", "the title is not what it was")
     expect(b.run("return document.querySelector('.command code').textContent") == evil, "the command is not what it was")
     quiet(b, "hostile texts")
 
