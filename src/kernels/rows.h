@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "kernels/kernels.h"
 #include "kernels/smooth.h"
 
@@ -82,18 +83,53 @@ static inline void define_rows_add(const float *const *rows, unsigned count, con
         for (size_t i = 0; i < n; i++) g[i] += scales[r] * (double)rows[r][i];
 }
 
+/* Element i goes to lane i mod 8 here: rows are short. The lanes are named, so that they stay in registers. */
+static inline double define_sparse_dot(const uint32_t *indices, const float *values, size_t n,
+                                       const double *x)
+{
+#if defined(__AVX512F__)
+    return rows_sparse_dot(indices, values, n, x);
+#else
+    double a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+    for (; n >= 8; n -= 8, indices += 8, values += 8) {
+        a += (double)values[0] * x[indices[0]];
+        b += (double)values[1] * x[indices[1]];
+        c += (double)values[2] * x[indices[2]];
+        d += (double)values[3] * x[indices[3]];
+        e += (double)values[4] * x[indices[4]];
+        f += (double)values[5] * x[indices[5]];
+        g += (double)values[6] * x[indices[6]];
+        h += (double)values[7] * x[indices[7]];
+    }
+    if (n > 0) a += (double)values[0] * x[indices[0]];
+    if (n > 1) b += (double)values[1] * x[indices[1]];
+    if (n > 2) c += (double)values[2] * x[indices[2]];
+    if (n > 3) d += (double)values[3] * x[indices[3]];
+    if (n > 4) e += (double)values[4] * x[indices[4]];
+    if (n > 5) f += (double)values[5] * x[indices[5]];
+    if (n > 6) g += (double)values[6] * x[indices[6]];
+    return ((a + e) + (c + g)) + ((b + f) + (d + h));
+#endif
+}
+
 /* With m = label * product and t = exp(-|m|), which is never large: loss = log(1 + exp(-m)) = max(-m, 0) + log1p(t),
  * and its derivative along the product is -label / (1 + exp(m)). One exponential serves both. */
 static inline void define_logistic(const double *restrict products, const double *restrict labels, size_t n,
                                    double *restrict losses, double *restrict slopes)
 {
     for (size_t i = 0; i < n; i++) {
-        const double m = labels[i] * products[i], t = smooth_exp_minus(fabs(m));
-        losses[i] = (m < 0 ? -m : 0) + smooth_log1p(t);
-        slopes[i] = -labels[i] * ((m < 0 ? 1 : t) / (1 + t));
+        const double m = labels[i] * products[i], t = smooth_exp_minus(m);
+        /* m < 0 ? -m : 0, and m < 0 ? 1 : t, with masks: compilers do not vectorise the choice */
+        const uint64_t negative = -(f64_bits(m) >> 63);
+        const double excess = f64_from_bits(f64_bits(-m) & negative);
+        const double above = f64_from_bits((f64_bits(1) & negative) | (f64_bits(t) & ~negative));
+        losses[i] = excess + smooth_log1p(t);
+        slopes[i] = -labels[i] * (above / (1 + t));
     }
 }
 
-#define DEFINE_ROWS .rows_dot = define_rows_dot, .rows_add = define_rows_add, .logistic = define_logistic
+#define DEFINE_ROWS                                                                            \
+    .rows_dot = define_rows_dot, .rows_add = define_rows_add, .sparse_dot = define_sparse_dot, \
+    .logistic = define_logistic
 
 #endif

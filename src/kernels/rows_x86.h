@@ -66,6 +66,22 @@ static inline size_t rows_add4(const float *const *rows, const float *const *ahe
     return i;
 }
 
+/* The mask takes the place of the loop over what is left, whose end is hard to foresee in short rows. */
+static inline double rows_sparse_dot(const uint32_t *indices, const float *values, size_t n, const double *x)
+{
+    __m512d sum = _mm512_setzero_pd();
+    for (size_t i = 0; i < n; i += 8) {
+        const __mmask8 there = (__mmask8)(n - i >= 8 ? 255 : (1u << (n - i)) - 1);
+        const __m256i at = _mm256_maskz_loadu_epi32(there, indices + i);
+        const __m512d taken = _mm512_mask_i32gather_pd(_mm512_setzero_pd(), there, at, x, 8);
+        const __m512d value = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(there, values + i));
+        sum = _mm512_mask_add_pd(sum, there, sum, _mm512_mul_pd(value, taken));
+    }
+    const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd(sum, 1));
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
 #else /* AVX2 */
 
 static inline __m256d row_load(const float *p)
