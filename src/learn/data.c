@@ -14,21 +14,18 @@ enum { PATH = 4096 };
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
 
-static const data_maker *const makers[] = {
-    &ti_data_gen_sparse,   &ti_data_gen_dense, &ti_data_a9a_like,     &ti_data_w8a_like,
-    &ti_data_gisette_like, &ti_data_rcv1_like, &ti_data_url_like,     &ti_data_mnist,
-    &ti_data_mnist_test,   &ti_data_fashion,   &ti_data_fashion_test,
-};
-enum { MAKERS = sizeof makers / sizeof *makers };
-
-/* The same in the public shape. */
+/* Each is the first member of its data_maker, which is how maker_of finds the rest. */
 static const tithe_data_source *const sources[] = {
     &ti_data_gen_sparse.source, &ti_data_gen_dense.source,    &ti_data_a9a_like.source,
     &ti_data_w8a_like.source,   &ti_data_gisette_like.source, &ti_data_rcv1_like.source,
     &ti_data_url_like.source,   &ti_data_mnist.source,        &ti_data_mnist_test.source,
     &ti_data_fashion.source,    &ti_data_fashion_test.source, NULL,
 };
-_Static_assert(sizeof sources / sizeof *sources == MAKERS + 1, "both tables list the same");
+
+static const data_maker *maker_of(const tithe_data_source *source)
+{
+    return (const data_maker *)source;
+}
 
 const tithe_data_source *const *tithe_data_sources(void)
 {
@@ -95,11 +92,11 @@ static tithe_status refuse_name(const char *source, const tithe_data_options *op
 {
     char names[110], list[76];
     size_t used = 0;
-    for (size_t i = 0; i < MAKERS && used < sizeof names; i++) {
-        const char *name = makers[i]->source.name, *dash = strrchr(name, '-');
+    for (const tithe_data_source *const *s = sources; *s && used < sizeof names; s++) {
+        const char *name = (*s)->name, *dash = strrchr(name, '-');
         if (dash && strcmp(dash, "-test") == 0)
             continue; /* one sentence has room for the sets, not for their parts */
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", name);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? " " : "", name);
     }
     const char *directory = ti_data_directory(options);
     if (directory)
@@ -116,11 +113,10 @@ static tithe_status refuse_name(const char *source, const tithe_data_options *op
 /* `name`, or `name:` and parameters. */
 static const data_maker *find_maker(const char *source)
 {
-    for (size_t i = 0; i < MAKERS; i++) {
-        const size_t length = strlen(makers[i]->source.name);
-        if (strncmp(source, makers[i]->source.name, length) == 0 &&
-            (source[length] == 0 || source[length] == ':'))
-            return makers[i];
+    for (const tithe_data_source *const *s = sources; *s; s++) {
+        const size_t length = strlen((*s)->name);
+        if (strncmp(source, (*s)->name, length) == 0 && (source[length] == 0 || source[length] == ':'))
+            return maker_of(*s);
     }
     return NULL;
 }
@@ -136,8 +132,7 @@ static tithe_status make(const data_maker *maker, const char *source, const tith
     if (status) return status;
     ti_spec_defaults(maker->source.params, params);
     ti_spec_write(name, size, owner, maker->source.params, params);
-    status = maker->make(&(data_request){options, params}, d, error);
-    return status;
+    return maker->make(&(data_request){options, params}, d, error);
 }
 
 static tithe_status read_path(const char *path, data_rows *d, char *name, size_t size, tithe_error *error)

@@ -56,6 +56,7 @@ static tithe_status read_some(data_file *f, char *dst, size_t size, size_t *got,
     *got = 0;
     if (!f->archive) {
         *got = size < f->left ? size : f->left;
+        if (*got == 0) return TITHE_OK; /* there may be no memory at all */
         memcpy(dst, f->memory, *got);
         f->memory += *got;
         f->left -= *got;

@@ -138,7 +138,7 @@ static tithe_status make_dense(const data_request *r, data_rows *d, tithe_error 
                        w.features);
     const tithe_status status = ti_data_make_room(d, w.rows, w.rows * w.features, true, error);
     if (status) return status;
-    double *models = malloc(2 * w.features * sizeof *models); /* both, side by side */
+    double *models = calloc(2 * w.features, sizeof *models); /* both, side by side */
     if (!models)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu features.", w.features);
     for (size_t j = 0; j < w.features; j++) {

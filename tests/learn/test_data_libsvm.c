@@ -40,10 +40,9 @@ static void spellings_that_mean_the_same(void **state)
         "1 1:2 9:3\r\n0 4:5\r\n",                              /* from another system */
         "1\t1:2\t9:3 \t\n0   4:5   \n",                        /* tabs, trailing blanks */
         "# a comment\n1 1:2 9:3 # of text\n\n  \n0 4:5#\n#\n", /* comments, blank lines */
-        "\xef\xbb\xbf"                                         /* byte order mark */
-        "1 1:2 9:3\n0 4:5\n",
-        "1 qid:7 1:2 9:3\n0 qid:8 4:5\n",  /* ranking data */
-        "+1.0 01:2.0 09:+3\n-0 4:50e-1\n", /* other numbers */
+        "\357\273\2771 1:2 9:3\n0 4:5\n",                      /* byte order mark */
+        "1 qid:7 1:2 9:3\n0 qid:8 4:5\n",                      /* ranking data */
+        "+1.0 01:2.0 09:+3\n-0 4:50e-1\n",                     /* other numbers */
         "1 1:2000e-3 9:0.00000000000000000000000000003e29\n0.0 4:5.00000000000000000000000\n",
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
