@@ -46,5 +46,20 @@ works 'pairs' "$TITHE" list pairs --n 100
 holds 'pairs' out 'n = 100'
 holds 'pairs' out 'topk:keep=0.01|natural'
 
-refused 'unknown kind' 'codecs|selectors|quantizers|pairs' "$TITHE" list compressors
+works 'costs' "$TITHE" list costs --json -
+json 'costs' "$well_formed" '{v["kind"] for v in j} == {"cost"}' \
+    '{v["name"] for v in j} >= {"bits", "affine", "packet", "energy", "table", "alphabeta"}' \
+    '{v["name"] for v in j} >= {"802.15.4", "802.15.4-127", "ethernet-udp"}' \
+    'all(v["summary"] and v["paper"] for v in j)' \
+    'next(v["traits"] for v in j if v["name"] == "packet") == ["unit=B", "packets"]' \
+    "all(set(p) - {'choices'} == {'name', 'doc', 'default', 'min', 'max'} for p in $params)"
+works 'costs' "$TITHE" list costs
+holds 'costs' out 'packet:c0=64,c1=576,payload=512'
+awk 'length > 100 { exit 1 }' out || fail 'list costs is wider than 100 columns'
+works 'tuners' "$TITHE" list tuners --json -
+json 'tuners' "$well_formed" '{v["kind"] for v in j} == {"tuner"}' '{v["name"] for v in j} >= {"fixed", "cat"}'
+works 'tuners' "$TITHE" list tuners
+holds 'tuners' out '^  cat '
+
+refused 'unknown kind' 'codecs|selectors|quantizers|pairs|costs|tuners' "$TITHE" list compressors
 finish
