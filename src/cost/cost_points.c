@@ -83,12 +83,13 @@ static tithe_status read_lines(point_reader *r)
     for (const char *at = r->text; *at;) {
         const char *start = at, *end = at + strcspn(at, "\n");
         while (isspace((unsigned char)*at) && at < end) at++;
+        const bool words = isalpha((unsigned char)*at) != 0;
         if (at < end && *at != '#') {
             double bytes, seconds;
             const bool fine = take_number(&at, &bytes) &&
                               (*at == ',' || *at == ';' ? *at++ != 0 : at > start) &&
                               take_number(&at, &seconds) && (at == end || *at == '\r' || *at == '#');
-            if (!fine && !(heading && isalpha((unsigned char)*at) && r->count == 0))
+            if (!fine && !(heading && words))
                 return fail_at(r, start, "this is not a point: write bytes,seconds");
             const tithe_status status = fine ? add_point(r, start, bytes, seconds) : TITHE_OK;
             if (status) return status;
