@@ -98,13 +98,9 @@ int cmd_report(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-<<<<<<< HEAD
-    if (!file_can_write(out)) return EXIT_BAD;
-=======
     if (file_is_standard(out)) return text_fail("The page goes to a file: name one with --out FILE");
     if (!file_can_write(out)) return EXIT_BAD;
     if (is_input(out, argv, count))
         return text_fail("'%s' is one of the traces, so the page must go elsewhere", out);
->>>>>>> report
     return report(argv, count, out, title, json);
 }
