@@ -48,7 +48,7 @@ static cJSON *report_json(const char *out, tithe_trace *const *traces, int count
 
 static int report(char **paths, int count, const char *out, const char *title, const char *json)
 {
-    tithe_trace **traces = text_memory((size_t)count * sizeof *traces);
+    tithe_trace **traces = text_memory((size_t)count * sizeof(tithe_trace *));
     tithe_error error = {0};
     int result = EXIT_DONE, read = 0;
     while (!result && read < count) {

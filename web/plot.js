@@ -83,7 +83,8 @@ class Plot {
       title: { display: label !== "", text: label, color: text },
       grid: { color: grid, borderColor: grid, tickLength: 4 },
       ticks: {
-        color: muted, maxRotation: 0, autoSkipPadding: 12, autoSkip: type === "linear",
+        color: muted, maxRotation: 0, autoSkipPadding: 12, precision: kind === "count" ? 0 : undefined,
+        autoSkip: type === "linear",
         callback: (value) => format.tick(value, kind, type === "logarithmic"),
       },
       afterBuildTicks: type === "logarithmic" ? sparseLogTicks : undefined,

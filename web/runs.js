@@ -53,4 +53,12 @@ function fillRuns(box) {
     details.append(makeFacts(run));
     box.append(details);
   }
+  // Paper cannot be opened: all of it is shown there.
+  const all = [...box.children];
+  let open = [];
+  window.addEventListener("beforeprint", () => {
+    open = all.map((details) => details.open);
+    all.forEach((details) => (details.open = true));
+  });
+  window.addEventListener("afterprint", () => all.forEach((details, i) => (details.open = open[i])));
 }

@@ -162,13 +162,14 @@ tithe_status tithe_trace_file_open(const char *path, const char *name, tithe_tra
     if (!path || !name || !file)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A trace needs a path and a name.");
     tithe_trace_file *f = calloc(1, sizeof *f);
-    char *copy = malloc(strlen(path) + 1);
+    const size_t size = strlen(path) + 1;
+    char *copy = malloc(size);
     if (!f || !copy) {
         free(f);
         free(copy);
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is no memory for a trace.");
     }
-    f->path = strcpy(copy, path);
+    f->path = memcpy(copy, path, size);
     f->descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     f->synced = now();
     struct stat about;

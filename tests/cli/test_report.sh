@@ -44,6 +44,10 @@ compgen -G '*.part' > /dev/null && fail "left $(echo ./*.part) behind"
 works 'inspect' "$TITHE" inspect two.csv
 holds 'inspect' out 'the trace of two, 2 records'
 holds 'inspect' out '^  loss  *0.7  *0.125  '
+printf '# name: "a\\nb"\n# command: one\033[31m\n' > control.csv
+works 'inspect, control characters' "$TITHE" inspect control.csv
+holds 'inspect, control characters' out 'the trace of a b, '
+if LC_ALL=C grep -q "$(printf '\033')" out; then fail 'inspect sends control characters to the terminal'; fi
 works 'inspect, no record' "$TITHE" inspect none.csv
 holds 'inspect, no record' out 'no record'
 works 'inspect, JSON' "$TITHE" inspect one.csv --json -

@@ -227,8 +227,10 @@ def test_schemes(b, page):
     # Paper is white, whatever the screen is.
     b.run("dispatchEvent(new Event('beforeprint'))")
     expect(b.run("return theme.colours().text") == light[0][1], "print is not light")
+    expect(b.run("return [...document.querySelectorAll('details')].every((d) => d.open)"), "print hides commands")
     b.run("dispatchEvent(new Event('afterprint'))")
     expect(b.run("return theme.colours().text") == dark[0][1], "the screen stays light after printing")
+    expect(b.run("return [...document.querySelectorAll('details')].every((d) => !d.open)"), "details stay open after printing")
     pdf = b.devtools("Page.printToPDF")
     expect(len(pdf["data"]) > 10000, "no print")
     b.scheme("light")
