@@ -229,6 +229,31 @@ static void noise_at_the_optimum(void **state)
     tithe_data_free(data);
 }
 
+/* The rows of a batch are drawn independently: B of them have one B-th of the noise. */
+static void batches_have_less_noise(void **state)
+{
+    (void)state;
+    enum { DRAWS = 20000, B = 8 };
+    tithe_data *data = shared_data(SET, TITHE_TASK_BINARY, WORKERS, TITHE_SPLIT_SHUFFLED);
+    const tithe_problem p = problem_of("logistic", data, 0.01);
+    const size_t d = p.size;
+    double *x = random_point(d, 0.5, 3), *g = numbers(d), noise[2] = {0};
+    long double *wanted = calloc(d, sizeof *wanted);
+    gradient_of_worker(&p, 1, x, wanted);
+    for (unsigned many = 0; many < 2; many++) {
+        estimate s = {.problem = &p, .seed = 2, .batch = many ? B : 1};
+        for (s.step = 0; s.step < DRAWS; s.step++) {
+            ti_estimator_minibatch.gradient(&s, 1, 0, x, g, NULL);
+            for (size_t j = 0; j < d; j++) noise[many] += pow(g[j] - (double)wanted[j], 2) / DRAWS;
+        }
+    }
+    expect(fabs(noise[0] / noise[1] - B) <= 0.05 * B, "noise %g of one row, %g of %d", noise[0], noise[1], B);
+    free(x);
+    free(g);
+    free(wanted);
+    tithe_data_free(data);
+}
+
 static void bad_weights_are_refused(void **state)
 {
     (void)state;
@@ -267,7 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_exact),        cmocka_unit_test(draws_follow_the_tables),
         cmocka_unit_test(estimates_are_unbiased),  cmocka_unit_test(noise_at_the_optimum),
-        cmocka_unit_test(bad_weights_are_refused),
+        cmocka_unit_test(batches_have_less_noise), cmocka_unit_test(bad_weights_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
