@@ -115,20 +115,25 @@ static void put_lane(void *context, unsigned l)
         c->status[l] = tithe_exchange_put(r->exchange, w, l, r->gradients + w * r->size, r->gamma, &c->errors[l]);
 }
 
+/* Numbers that are not finite come from steps that were too long. */
+static tithe_status explain(const run *r, tithe_status status, const tithe_error *why, tithe_error *error)
+{
+    if (status == TITHE_E_NONFINITE)
+        return ti_fail(error, TITHE_E_DIVERGED, r->step,
+                       "The run diverged in step %llu (a gradient is not finite): try --step-size %.2g.",
+                       (unsigned long long)r->step, r->gamma / 4);
+    if (status && error) *error = *why;
+    return status;
+}
+
 static tithe_status exchange_gradients(run *r, tithe_error *error)
 {
     put_context c = {.r = r};
     ti_pool_run(pool_for(r, (double)r->size * r->share->local), r->lane_count, put_lane, &c);
     for (unsigned l = 0; l < r->lane_count; l++)
-        if (c.status[l]) {
-            if (c.status[l] == TITHE_E_NONFINITE)
-                return ti_fail(error, TITHE_E_DIVERGED, r->step,
-                               "The run diverged in step %llu (a gradient is not finite): try --step-size %.2g.",
-                               (unsigned long long)r->step, r->gamma / 4);
-            if (error) *error = c.errors[l];
-            return c.status[l];
-        }
-    return tithe_exchange_finish(r->exchange, r->update, error);
+        if (c.status[l]) return explain(r, c.status[l], &c.errors[l], error);
+    c.status[0] = tithe_exchange_finish(r->exchange, r->update, &c.errors[0]); /* the sum may overflow yet */
+    return explain(r, c.status[0], &c.errors[0], error);
 }
 
 static void apply_update(run *r)
@@ -146,7 +151,7 @@ static void account_step(run *r)
     const tithe_exchange_record e = tithe_exchange_last(r->exchange);
     if (!(e.energy > 0)) return; /* nothing to send is no measure of anything */
     const double kept = 1 - e.unsent / e.energy;
-    const double speedup = kept * (double)r->size / e.level;
+    const double speedup = e.level > 0 ? kept * (double)r->size / e.level : 0; /* nothing sent, nothing gained */
     r->measured++;
     r->kept_sum += kept;
     r->kept_least = fmin(r->kept_least, kept);

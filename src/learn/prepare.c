@@ -184,9 +184,9 @@ static tithe_status choose_step(run *r, tithe_error *error)
     r->facts.script_L = script;
     script += penalty;
     const tithe_claims up = tithe_codec_claims(r->codec, r->size);
-    const double sigma =
-        (r->estimate.rows.importance ? r->constants.sigma_star_IS : r->constants.sigma_star) /
-        (r->estimator == &ti_estimator_minibatch ? (double)r->estimate.batch : 1);
+    double sigma = r->estimate.rows.importance ? r->constants.sigma_star_IS : r->constants.sigma_star;
+    if (r->estimate.rows.weights && !r->estimate.rows.importance) sigma = NAN; /* of weights from a file: not known */
+    if (r->estimator == &ti_estimator_minibatch) sigma /= (double)r->estimate.batch;
     r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
     if (isnan(r->steps.start)) {
         if (!isfinite(L)) { /* no theory for this model: what people start with */
@@ -317,6 +317,10 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
     }
     if (!status) status = find_optimum(r, error);
+    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified)
+        status = ti_fail(error, TITHE_E_SPEC, 0,
+                         "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
+                         "--target-loss.");
     if (!status) status = choose_step(r, error);
     if (status) return status;
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);

@@ -71,7 +71,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     tithe_status status = ti_run_prepare(&r, error);
     if (!status) {
         if (o.begin) o.begin(o.context, &r.facts);
-        if (!r.stopped) status = ti_run_loop(&r, error);
+        status = ti_run_loop(&r, error); /* whoever was stopped by now still gets a record of the start */
         fill_result(&r, result);
     }
     ti_run_free(&r);
