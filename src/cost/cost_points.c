@@ -30,7 +30,7 @@ static size_t line_of(const point_reader *r, const char *at)
 
 static tithe_status fail_at(const point_reader *r, const char *at, const char *what)
 {
-    return ti_fail(r->error, TITHE_E_SPEC, line_of(r, at), "%.160s, line %zu: %s.", r->path, line_of(r, at),
+    return ti_fail(r->error, TITHE_E_DATA, line_of(r, at), "%.160s, line %zu: %s.", r->path, line_of(r, at),
                    what);
 }
 
@@ -134,27 +134,24 @@ static tithe_status read_json(point_reader *r)
     return *at == ']' ? TITHE_OK : fail_at(r, at, "the list of points does not end");
 }
 
-static char *read_all(const char *path, tithe_error *error)
+static tithe_status read_all(const char *path, char **text, tithe_error *error)
 {
     FILE *file = fopen(path, "rb");
-    char *text = file ? malloc(LONGEST_FILE + 1) : NULL;
-    if (!file)
-        ti_fail(error, TITHE_E_SPEC, 0, "%.160s cannot be read: %s.", path, strerror(errno));
-    else if (!text)
-        ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to read %.160s.", path);
-    else {
-        const size_t length = fread(text, 1, LONGEST_FILE + 1, file);
-        const bool broken = ferror(file) || length > LONGEST_FILE || memchr(text, 0, length);
-        if (broken) {
-            ti_fail(error, TITHE_E_SPEC, 0, "%.160s is no table of points.", path);
-            free(text);
-            text = NULL;
-        } else {
-            text[length] = 0;
-        }
-    }
-    if (file) fclose(file);
-    return text;
+    if (!file) return ti_fail(error, TITHE_E_FILE, 0, "%.160s cannot be read: %s.", path, strerror(errno));
+    tithe_status status = TITHE_OK;
+    *text = malloc(LONGEST_FILE + 1);
+    const size_t length = *text ? fread(*text, 1, LONGEST_FILE + 1, file) : 0;
+    if (!*text)
+        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to read %.160s.", path);
+    else if (ferror(file))
+        status = ti_fail(error, TITHE_E_FILE, 0, "%.160s cannot be read: %s.", path, strerror(errno));
+    else if (length > LONGEST_FILE || memchr(*text, 0, length))
+        status = ti_fail(error, TITHE_E_DATA, 0, "%.160s is no table of points.", path);
+    else
+        (*text)[length] = 0;
+    fclose(file);
+    if (status) free(*text);
+    return status;
 }
 
 static tithe_status read_points(point_reader *r)
@@ -172,13 +169,14 @@ static tithe_status read_points(point_reader *r)
 
 tithe_status ti_cost_read_points(const char *path, cost_point **points, size_t *count, tithe_error *error)
 {
-    char *text = read_all(path, error);
-    if (!text) return error && error->code ? error->code : TITHE_E_SPEC;
+    char *text = NULL;
+    tithe_status status = read_all(path, &text, error);
+    if (status) return status;
     point_reader r = {.path = path, .text = text, .error = error};
     /* Numbers have a point in every country. */
     const locale_t ours = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     const locale_t before = ours ? uselocale(ours) : (locale_t)0;
-    const tithe_status status = read_points(&r);
+    status = read_points(&r);
     if (ours) {
         uselocale(before);
         freelocale(ours);

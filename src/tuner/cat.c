@@ -79,31 +79,42 @@ static void take(const cat_search *s, tithe_choice *choice)
     if (s->ends_only) choice->level = lambda_for(s->magnitude, c->gamma);
 }
 
+/* False: a number is not finite, at *bad. */
+static bool search(cat_search *s, size_t *bad)
+{
+    const tithe_tuner_call *c = s->call;
+    ranks r = {0};
+    *bad = c->n;
+    if (s->kind == PROGRESS_LEVELS) {
+        *bad = ti_kernels()->find_nonfinite(c->x, c->n);
+        if (*bad < c->n || c->n == 0) return c->n == 0;
+        s->total.s2 = ti_kernels()->sum_squares(c->x, c->n);
+        if (s->total.s2 > 0) ti_search_levels(c, s);
+        return true;
+    }
+    if (ti_search_sampled(s, &r)) return true;
+    *bad = ti_ranks_count(c, &r, &s->total);
+    if (*bad < c->n) return false;
+    if (!(s->total.s2 > 0)) return true;
+    if (s->kind == PROGRESS_WATER)
+        ti_search_water(s, &r);
+    else
+        ti_search_top(s, &r);
+    return true;
+}
+
 static tithe_status cat_choose(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error)
 {
     tithe_status status = expect_sense(c, error);
     if (status) return status;
     cat_search s;
-    ranks r = {0};
-    ti_search_start(&s, c);
     size_t bad;
-    if (s.kind == PROGRESS_LEVELS) {
-        bad = ti_kernels()->find_nonfinite(c->x, c->n);
-        if (bad == c->n && c->n) s.total.s2 = ti_kernels()->sum_squares(c->x, c->n);
-    } else {
-        bad = ti_ranks_count(c, &r, &s.total);
-    }
-    if (bad < c->n) return fail_nonfinite(c, bad, error);
+    ti_search_start(&s, c);
+    if (!search(&s, &bad)) return fail_nonfinite(c, bad, error);
     if (!(s.total.s2 > 0)) {
         choose_nothing(c, choice);
         return TITHE_OK;
     }
-    if (s.kind == PROGRESS_LEVELS)
-        ti_search_levels(c, &s);
-    else if (s.kind == PROGRESS_WATER)
-        ti_search_water(&s, &r);
-    else
-        ti_search_top(&s, &r);
     if (s.failed) return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s", s.failed);
     take(&s, choice);
     return TITHE_OK;

@@ -8,11 +8,16 @@
 #include "kernels/kernels.h"
 #include "tuner/search.h"
 
-enum { DIGIT = 11, DIGITS = 1 << DIGIT, ALIGNMENT = 64 };
+enum {
+    DIGIT = 11,
+    DIGITS = 1 << DIGIT,
+    ALIGNMENT = 64,
+    BEYOND = 16 /* entries that a kernel may store too many */
+};
 
 size_t ti_ranks_scratch(size_t n)
 {
-    return (n < SORT_ALL ? 0 : BINS * sizeof(rank_bin)) + 2 * n * sizeof(uint32_t) + 2 * ALIGNMENT;
+    return (n < SORT_ALL ? 0 : BINS * sizeof(rank_bin)) + 3 * (n + BEYOND) * sizeof(uint32_t) + 2 * ALIGNMENT;
 }
 
 static void carve(const tithe_tuner_call *call, ranks *r)
@@ -24,7 +29,10 @@ static void carve(const tithe_tuner_call *call, ranks *r)
         at += BINS * sizeof(rank_bin);
     }
     r->keys = (uint32_t *)(void *)at;
-    r->room = r->keys + call->n;
+    r->room = r->keys + call->n + BEYOND;
+    r->survivors = (float *)(void *)(r->room + call->n + BEYOND);
+    r->source = call->x;
+    r->source_count = call->n;
 }
 
 static inline uint32_t key_of(float x)
@@ -91,14 +99,12 @@ static size_t sort_all(const tithe_tuner_call *call, ranks *r, top_sums *total)
     return call->n;
 }
 
-size_t ti_ranks_count(const tithe_tuner_call *call, ranks *r, top_sums *total)
+/* False: something is not finite. */
+static bool fill_bins(ranks *r, top_sums *total)
 {
-    *total = (top_sums){0};
-    carve(call, r);
-    if (!r->bins) return sort_all(call, r, total);
     memset(r->bins, 0, BINS * sizeof *r->bins);
-    for (size_t i = 0; i < call->n; i++) {
-        const uint32_t key = key_of(call->x[i]);
+    for (size_t i = 0; i < r->source_count; i++) {
+        const uint32_t key = key_of(r->source[i]);
         rank_bin *bin = r->bins + (key >> BIN_SHIFT);
         const double a = key_value(key);
         bin->count += key > 0;
@@ -106,17 +112,44 @@ size_t ti_ranks_count(const tithe_tuner_call *call, ranks *r, top_sums *total)
         bin->s2 += a * a;
     }
     for (size_t b = FIRST_NONFINITE_BIN; b < BINS; b++)
-        if (r->bins[b].count) return ti_kernels()->find_nonfinite(call->x, call->n);
+        if (r->bins[b].count) return false;
     for (size_t b = FIRST_NONFINITE_BIN; b-- > 0;) {
         r->bins[b].place = NOT_KEPT;
         total->count += r->bins[b].count;
         total->s1 += r->bins[b].s1;
         total->s2 += r->bins[b].s2;
     }
-    return call->n;
+    return true;
 }
 
-void ti_ranks_gather(const tithe_tuner_call *call, ranks *r)
+size_t ti_ranks_count(const tithe_tuner_call *call, ranks *r, top_sums *total)
+{
+    *total = (top_sums){0};
+    carve(call, r);
+    if (!r->bins) return sort_all(call, r, total);
+    return fill_bins(r, total) ? call->n : ti_kernels()->find_nonfinite(call->x, call->n);
+}
+
+bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least, size_t most,
+                          top_sums *total)
+{
+    *total = (top_sums){0};
+    carve(call, r);
+    const select_job job = {
+        .source = {(float *)call->x, NULL, 0},
+        .n = call->n,
+        .least = least,
+        .indices = r->keys,
+        .values = r->survivors,
+        .capacity = most,
+    };
+    bool finite;
+    r->source = r->survivors;
+    r->source_count = ti_kernels()->select(&job, &finite);
+    return finite && r->source_count <= most && fill_bins(r, total);
+}
+
+void ti_ranks_gather(ranks *r)
 {
     size_t lowest = BINS, highest = 0;
     for (size_t b = 0; b < FIRST_NONFINITE_BIN; b++) {
@@ -127,8 +160,8 @@ void ti_ranks_gather(const tithe_tuner_call *call, ranks *r)
     if (lowest == BINS) return;
     const uint32_t least = (uint32_t)lowest << BIN_SHIFT | (lowest == 0), most = (uint32_t)(highest + 1)
                                                                                  << BIN_SHIFT;
-    for (size_t i = 0; i < call->n; i++) {
-        const uint32_t key = key_of(call->x[i]);
+    for (size_t i = 0; i < r->source_count; i++) {
+        const uint32_t key = key_of(r->source[i]);
         if (key - least >= most - least) continue;
         rank_bin *bin = r->bins + (key >> BIN_SHIFT);
         if (bin->place != NOT_KEPT) r->keys[bin->place++] = key;

@@ -90,13 +90,20 @@ typedef struct ranks {
     rank_bin *bins;        /* BINS of them; NULL: keys holds all non-zero magnitudes, descending */
     uint32_t *keys, *room; /* n each */
     size_t kept;
+    const float *source; /* what was counted: the vector, or those of its entries that are not too small */
+    size_t source_count;
+    float *survivors; /* room for n */
 } ranks;
 
 size_t ti_ranks_scratch(size_t n);
 /* One pass. The position of a number that is not finite, or n. */
 size_t ti_ranks_count(const tithe_tuner_call *call, ranks *r, top_sums *total);
+/* The same for the entries whose bits are at least `least` alone, if there are no more than `most` of them; false: there
+ * are, or something is not finite. The total is that of these entries. */
+bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least, size_t most,
+                          top_sums *total);
 /* The keys of all bins whose place is not NOT_KEPT, each bin descending from its place on; one more pass. */
-void ti_ranks_gather(const tithe_tuner_call *call, ranks *r);
+void ti_ranks_gather(ranks *r);
 /* Sort what differs in the low `bits` bits, descending. */
 void ti_ranks_sort(uint32_t *keys, size_t count, unsigned bits, uint32_t *room);
 
@@ -117,6 +124,9 @@ static inline double bin_high(size_t bin) /* nothing in it is larger */
 
 /* ---- the searches ---------------------------------------------------------------------------------------- */
 
+/* For a long vector of which probably few entries matter: a sample says which. False: it was wrong, and nothing is
+ * known yet. sample.c */
+bool ti_search_sampled(cat_search *s, ranks *r);
 void ti_search_top(cat_search *s, ranks *r);   /* search_top.c */
 void ti_search_water(cat_search *s, ranks *r); /* search_water.c */
 /* search_levels.c; the vector is known to be finite and not zero. */

@@ -129,7 +129,7 @@ static void search_bins(cat_search *s, ranks *r)
         bin->place = (uint32_t)r->kept;
         r->kept += bin->count;
     }
-    ti_ranks_gather(s->call, r);
+    ti_ranks_gather(r);
     sums = (top_sums){0};
     for (size_t b = FIRST_NONFINITE_BIN; b-- > 0 && !s->failed;) {
         rank_bin *bin = &r->bins[b];

@@ -136,6 +136,6 @@ void ti_search_water(cat_search *s, ranks *r)
         return;
     }
     walk_bins(s, r, false);
-    ti_ranks_gather(s->call, r);
+    ti_ranks_gather(r);
     walk_bins(s, r, true);
 }

@@ -115,7 +115,7 @@ static void walk_bins(curve_call *c)
 {
     top_sums sums = {0};
     mark_bins(c);
-    ti_ranks_gather(c->s.call, &c->r);
+    ti_ranks_gather(&c->r);
     for (size_t b = FIRST_NONFINITE_BIN; b-- > 0;) {
         const rank_bin *bin = &c->r.bins[b];
         if (bin->count == 0) continue;

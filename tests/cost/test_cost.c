@@ -127,7 +127,9 @@ static void mistakes_get_a_sentence(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tithe_cost *cost = NULL;
         tithe_error error = {0};
-        expect(tithe_cost_create(bad[i].spec, &cost, &error) == TITHE_E_SPEC, "%s is taken", bad[i].spec);
+        const tithe_status status = tithe_cost_create(bad[i].spec, &cost, &error);
+        expect(status == (strncmp(bad[i].spec, "table:", 6) ? TITHE_E_SPEC : TITHE_E_FILE), "%s: %d",
+               bad[i].spec, status);
         expect(strstr(error.text, bad[i].says), "%s: \"%s\" does not say \"%s\"", bad[i].spec, error.text,
                bad[i].says);
         assert_null(cost);
@@ -202,7 +204,8 @@ static void bad_tables_name_file_and_line(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tithe_cost *cost = NULL;
         tithe_error error = {0};
-        expect(read_table(bad[i].text, &cost, &error) == TITHE_E_SPEC, "taken: %s", bad[i].text);
+        const tithe_status status = read_table(bad[i].text, &cost, &error);
+        expect(status == TITHE_E_DATA || status == TITHE_E_SPEC, "taken: %s", bad[i].text);
         expect(strstr(error.text, bad[i].says), "\"%s\": \"%s\" does not say \"%s\"", bad[i].text, error.text,
                bad[i].says);
     }

@@ -36,6 +36,30 @@ enum { CODECS = sizeof codecs / sizeof *codecs, COSTS = sizeof costs / sizeof *c
 
 static size_t cases;
 
+/* Long vectors: a sample decides which entries are looked at. */
+static void long_vectors(void **state)
+{
+    (void)state;
+    enum { MOST = 140000, TRIALS = 150 };
+    dice d = {7};
+    float *x = malloc(MOST * sizeof *x);
+    assert_non_null(x);
+    for (int trial = 0; trial < TRIALS; trial++) {
+        const int kind = trial % IN_KINDS;
+        const char *codec = codecs[roll_below(&d, CODECS)], *cost = costs[roll_below(&d, COSTS)];
+        if (kind == IN_HUGE && strstr(codec, "f16")) continue;
+        const size_t n = 125000 + roll_below(&d, 15000);
+        asked a = ask_open(codec, cost, trial % 7 == 0, MOST);
+        fill_tuned((tuned_input)kind, x, n, &d);
+        if (trial % 5 == 0) /* what no sample finds */
+            for (size_t i = 0; i < 3; i++) x[roll_below(&d, n)] *= kind == IN_HUGE ? 1 : 50;
+        expect_argmax(&a, x, n, "long");
+        ask_close(&a);
+        cases++;
+    }
+    free(x);
+}
+
 static void ask_all(size_t n_least, size_t n_most, int trials, bool paper, uint64_t seed)
 {
     dice d = {seed};
@@ -99,10 +123,8 @@ static void any_gamma(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_vectors),
-        cmocka_unit_test(vectors_in_bins),
-        cmocka_unit_test(any_gamma),
-        cmocka_unit_test(count_cases),
+        cmocka_unit_test(short_vectors), cmocka_unit_test(vectors_in_bins), cmocka_unit_test(long_vectors),
+        cmocka_unit_test(any_gamma),     cmocka_unit_test(count_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
