@@ -96,14 +96,19 @@ static top_sums after_bin(top_sums sums, const rank_bin *bin)
 static bool bin_is_worth(const cat_search *s, const top_sums *from, const top_sums *to, size_t bin)
 {
     const double last = last_level(s, to->count - 1), width = last - from->count; /* its end was tried */
-    for (int part = 0; part < PARTS; part++) {
-        const double first = from->count + 1 + floor(width * part / PARTS),
-                     end = from->count + floor(width * (part + 1) / PARTS);
-        if (first > end) continue;
-        const progress_lines above = ti_lines_between(s, from, to, bin_high(bin), bin_low(bin), first, end);
-        if (ti_search_worth(s, first, end, &above)) return true;
+    for (int parts = 1; parts <= PARTS; parts *= PARTS) { /* most bins need no closer look */
+        bool worth = false;
+        for (int part = 0; part < parts && !worth; part++) {
+            const double first = from->count + 1 + floor(width * part / parts),
+                         end = from->count + floor(width * (part + 1) / parts);
+            if (first > end) continue;
+            const progress_lines above =
+                ti_lines_between(s, from, to, bin_high(bin), bin_low(bin), first, end);
+            worth = ti_search_worth(s, first, end, &above);
+        }
+        if (!worth) return false;
     }
-    return false;
+    return true;
 }
 
 static void try_ends(cat_search *s, const ranks *r)
