@@ -334,11 +334,16 @@ int cmd_list(int argc, char **argv)
 {
     const char *json = NULL;
     uint64_t n = 1000000;
-    char names[160], usage[164];
+    char names[160], summary[640];
     size_t used = 0;
     for (size_t i = 0; i < KINDS; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? "|" : "", kinds[i].name);
-    snprintf(usage, sizeof usage, "[%s]", names);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", kinds[i].name);
+    snprintf(summary, sizeof summary,
+             "Show what Tithe comes with: each variant with its parameters (range and default), the paper it comes from, "
+             "and what it promises. KIND is one of %s. 'codecs', the default, lists selectors and quantizers; 'pairs' "
+             "lists what each selector promises together with each quantizer, at an example level; those from 'costs' on "
+             "are what the options of tithe train take.",
+             names);
 
     const option options[] = {
         option_number("n", "N", "length of the vector at which promises are stated (default 1,000,000)", 1,
@@ -347,13 +352,10 @@ int cmd_list(int argc, char **argv)
         option_end(),
     };
     const command c = {
-        .positionals = usage,
+        .positionals = "[KIND]",
         .least = 0,
         .most = 1,
-        .summary = "Show what Tithe comes with: each variant with its parameters (range and default), the "
-                   "paper it comes from, and what it promises. 'codecs', the default, lists selectors and "
-                   "quantizers; 'pairs' lists what each selector promises together with each quantizer, at "
-                   "an example level; the other kinds are what the options of tithe train take.",
+        .summary = summary,
         .options = options,
         .examples = "  tithe list\n"
                     "  tithe list quantizers\n"

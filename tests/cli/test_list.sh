@@ -75,5 +75,5 @@ for kind in feedback schemes collectives estimators models; do
     works "$kind" "$TITHE" list "$kind"
 done
 
-refused 'unknown kind' 'codecs|selectors|quantizers|pairs|costs|tuners|feedback|schemes' "$TITHE" list compressors
+refused 'unknown kind' 'codecs, selectors, quantizers, pairs, costs, tuners, feedback, schemes' "$TITHE" list compressors
 finish
