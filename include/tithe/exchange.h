@@ -46,7 +46,10 @@ typedef struct tithe_exchange_config {
                                               * feedback, otherwise gather */
     const char *collective;                  /* NULL or "auto": the scheme's first */
     const tithe_tuner *tuner;                /* NULL: the level of the codec */
+    bool shared_level;                       /* one level for all ranks, from the sum of their curves (tuner.h) */
+    const tithe_tuner *downlink_tuner;       /* the server's own: how much goes back; NULL: as the codec says */
     const tithe_cost *cost;                  /* NULL: bits */
+    const tithe_cost *const *rank_costs;     /* of each rank, in place of `cost`; NULL: the same for all */
     bool count_paper;                        /* charge the papers' bits in place of the frames */
     uint64_t seed;
     tithe_pool *pool;
@@ -61,7 +64,8 @@ TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config
 TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
- * on a lane of its own. gamma is the step size; it must be the same on all ranks. */
+ * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as
+ * it is until finish. */
 TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                           double gamma, tithe_error *error);
 /* A rank that takes no part in this step. */
