@@ -29,6 +29,7 @@ typedef struct plan {
     char *text; /* the file; everything below points into it */
     const char *title;
     line_words all;
+    int all_line; /* 0: there is none */
     size_t count;
     struct {
         const char *name;
@@ -82,6 +83,10 @@ static bool take_line(plan *p, char *line, int number)
         return true;
     }
     const bool all = strcmp(line, "all") == 0;
+    if (all && p->all_line) {
+        text_fail("%s:%d: there is a line 'all' already, line %d", p->path, number, p->all_line);
+        return false;
+    }
     if (!all && p->count == MOST_RUNS) {
         text_fail("%s:%d: there is room for %d runs", p->path, number, MOST_RUNS);
         return false;
@@ -96,7 +101,9 @@ static bool take_line(plan *p, char *line, int number)
         text_fail("%s:%d: a quote is not closed, or there are more than %d words", p->path, number, MOST_WORDS);
         return false;
     }
-    if (!all) {
+    if (all) {
+        p->all_line = number;
+    } else {
         p->runs[p->count].name = line;
         p->runs[p->count++].line = number;
     }
@@ -130,23 +137,39 @@ static bool read_plan(plan *p)
 
 /* ---- the runs ------------------------------------------------------------------------------------------ */
 
+/* The words of `all` and of run i. False: something is wrong with them, and that was said. */
+static bool join_words(const plan *p, size_t i, line_words *words)
+{
+    const line_words *parts[] = {&p->all, &p->runs[i].words};
+    words->count = 0;
+    for (int part = 0; part < 2; part++)
+        for (int w = 0; w < parts[part]->count; w++) {
+            char *word = parts[part]->words[w];
+            if (words->count == MOST_WORDS) {
+                text_fail("There are more than %d words, those of 'all' included", MOST_WORDS);
+                return false;
+            }
+            if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+                text_fail("%s has no place in a file; 'tithe train --help' lists what has", word);
+                return false;
+            }
+            words->words[words->count++] = word;
+        }
+    return true;
+}
+
 /* The options of run i, into s; the words are kept in `words`. */
 static bool read_run(const plan *p, size_t i, train_settings *s, line_words *words)
 {
-    words->count = 0;
-    for (int w = 0; w < p->all.count && words->count < MOST_WORDS; w++) words->words[words->count++] = p->all.words[w];
-    for (int w = 0; w < p->runs[i].words.count && words->count < MOST_WORDS; w++)
-        words->words[words->count++] = p->runs[i].words.words[w];
+    if (!join_words(p, i, words)) return false;
     *s = train_settings_defaults();
     option options[TRAIN_OPTIONS];
     const size_t n = train_options_table(s, options);
     options[n] = option_end();
-    const command c = {.positionals = "", .summary = "", .options = options, .examples = ""};
+    const command c = {.verb = "train", .positionals = "", .summary = "", .options = options, .examples = ""};
     line_words parsed = *words; /* parsing sorts */
     int count, status;
-    if (options_parse(&c, parsed.count, parsed.words, &count, &status) && train_options_finish(s)) return true;
-    fprintf(stderr, "(in the run '%s' of %s:%d)\n", p->runs[i].name, p->path, p->runs[i].line);
-    return false;
+    return options_parse(&c, parsed.count, parsed.words, &count, &status) && train_options_finish(s);
 }
 
 static void print_table(const train_outcome *outcomes, const tithe_trace *const *traces, const plan *p)
@@ -181,6 +204,7 @@ static int run_all(const plan *p, const char *report, const char *json_path)
     for (; done < p->count && result != EXIT_BAD && !train_was_interrupted(); done++) {
         train_settings s;
         line_words words;
+        text_set_place(p->path, p->runs[done].line);
         read_run(p, done, &s, &words); /* was checked before */
         char *line = train_command("train", words.count, words.words);
         if (!train_run(&s, p->runs[done].name, line, true, &outcomes[done])) result = EXIT_BAD;
@@ -188,6 +212,7 @@ static int run_all(const plan *p, const char *report, const char *json_path)
         traces[done] = outcomes[done].trace;
         free(line);
     }
+    text_set_place(NULL, 0);
     plan finished = *p;
     finished.count = done;
     if (result != EXIT_BAD) {
@@ -237,6 +262,7 @@ int cmd_compare(int argc, char **argv)
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
     if (report && !file_can_write(report)) return EXIT_BAD;
+    if (json && !json_alone(json) && !file_can_write(json)) return EXIT_BAD;
     plan p = {.path = argv[0]};
     status = EXIT_BAD;
     if (read_plan(&p)) {
@@ -244,7 +270,9 @@ int cmd_compare(int argc, char **argv)
         for (size_t i = 0; i < p.count && fine; i++) { /* a mistake in the last line is found before the first run */
             train_settings s;
             line_words words;
+            text_set_place(p.path, p.runs[i].line);
             fine = read_run(&p, i, &s, &words);
+            text_set_place(NULL, 0);
         }
         if (fine) {
             train_catch_interrupt();

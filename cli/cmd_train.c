@@ -81,7 +81,9 @@ int cmd_train(int argc, char **argv)
         return status;
     }
     status = EXIT_BAD;
-    if (train_options_finish(&s) && (!s.report || file_can_write(s.report))) {
+    const bool sensible = train_options_finish(&s) && (!s.report || file_can_write(s.report)) &&
+                          (!s.json || json_alone(s.json) || file_can_write(s.json));
+    if (sensible) {
         train_outcome out = {0};
         train_catch_interrupt();
         if (train_run(&s, "run", line, json_alone(s.json), &out)) status = finish(&s, &out);

@@ -82,9 +82,14 @@ static size_t option_width(const option *o)
     return 2 + strlen(o->name) + (o->argument ? 1 + strlen(o->argument) : 0);
 }
 
+static const char *verb_of(const command *c)
+{
+    return c->verb ? c->verb : text_verb();
+}
+
 static void help(const command *c)
 {
-    printf("usage: tithe %s%s%s [options]\n\n", text_verb(), *c->positionals ? " " : "", c->positionals);
+    printf("usage: tithe %s%s%s [options]\n\n", verb_of(c), *c->positionals ? " " : "", c->positionals);
     text_wrap(stdout, 0, 0, c->summary);
 
     size_t widest = strlen("--help");
@@ -212,7 +217,7 @@ static void unknown(const command *c, const char *word)
     while (*word == '-') word++;
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
     text_fail("There is no option '--%s', the nearest is --%s; 'tithe %s --help' lists them all", bare,
-              text_nearest(bare, names), text_verb());
+              text_nearest(bare, names), verb_of(c));
 }
 
 /* One word that starts with a dash, with the word behind it at hand. Returns how many words it took; 0 after a
@@ -284,9 +289,9 @@ bool options_parse(const command *c, int argc, char **argv, int *count, int *sta
     if (kept < c->least || (c->most >= 0 && kept > c->most)) {
         if (kept > c->most && c->most >= 0)
             text_fail("'%s' is one argument too many; usage: tithe %s%s%s [options]", argv[c->most],
-                      text_verb(), *c->positionals ? " " : "", c->positionals);
+                      verb_of(c), *c->positionals ? " " : "", c->positionals);
         else
-            text_fail("An argument is missing; usage: tithe %s %s [options]", text_verb(), c->positionals);
+            text_fail("An argument is missing; usage: tithe %s %s [options]", verb_of(c), c->positionals);
         return false;
     }
     *count = kept;

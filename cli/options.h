@@ -31,6 +31,7 @@ typedef struct command {
     const char *summary;     /* what the verb does, in one sentence or a few */
     const option *options;
     const char *examples; /* lines, the last one without its newline */
+    const char *verb;     /* whose options these are; NULL: those of the verb that runs */
 } command;
 
 /* Options may stand anywhere; "--name value" and "--name=value" are the same; "--" ends them; a lone "-" is a

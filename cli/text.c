@@ -10,6 +10,7 @@
 
 /* The one verb that this process runs: set before any thread starts, never changed afterwards. */
 static const char *current_verb;
+static char current_place[256]; /* "file:line: ", or nothing */
 
 void text_set_verb(const char *verb)
 {
@@ -21,12 +22,19 @@ const char *text_verb(void)
     return current_verb;
 }
 
+void text_set_place(const char *file, int line)
+{
+    current_place[0] = 0;
+    if (file) snprintf(current_place, sizeof current_place, "%.200s:%d: ", file, line);
+}
+
 int text_fail(const char *format, ...)
 {
     char line[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line - 1, format, arguments);
+    const size_t used = strlen(strcpy(line, current_place));
+    vsnprintf(line + used, sizeof line - 1 - used, format, arguments);
     va_end(arguments);
 
     /* The library's sentences end with a full stop, those of strerror do not. */

@@ -17,6 +17,8 @@ enum { TEXT_WIDTH = 96 };
 /* Every complaint of this process starts with "tithe <verb>: ". main.c names the verb once. */
 void text_set_verb(const char *verb);
 const char *text_verb(void);
+/* Until it is called again with NULL: every complaint is about this line of a file, and says so. */
+void text_set_place(const char *file, int line);
 
 /* One line on standard error, whatever the arguments hold. Returns EXIT_BAD, so that a verb can
  * `return text_fail(...)`. */

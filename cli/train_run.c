@@ -107,7 +107,9 @@ static void at_begin(void *context, const tithe_train_facts *f)
     fact(l, "cost", f->cost);
     fact(l, "cost_unit", f->cost_unit);
     fact_number(l, "step_size", f->step_size);
-    fact_number(l, "seed", (double)s->run.seed);
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->run.seed);
+    fact(l, "seed", seed);
     fact_number(l, "L", c->L);
     fact_number(l, "L_US", c->L_US);
     fact_number(l, "L_IS", c->L_IS);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codec/codec.h"
 #include "exchange/exchange.h"
 #include "feedback/kinds.h"
 
@@ -61,7 +62,20 @@ static tithe_status find_collective(const tithe_exchange_config *c, const tithe_
     return TITHE_OK;
 }
 
-static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_scheme *scheme, tithe_error *error)
+/* Found out here, and not in the first step. A tuner's level is not known yet. */
+static tithe_status expect_contraction(const tithe_codec *codec, const tithe_feedback *feedback, size_t n,
+                                       tithe_error *error)
+{
+    if (!codec || !feedback || !feedback->contracts || !codec->has_level) return TITHE_OK;
+    const double omega = tithe_codec_claims(codec, n).omega;
+    if (omega < 1) return TITHE_OK;
+    return ti_fail(error, TITHE_E_SPEC, 0,
+                   "%s has omega = %.3g, and under %s what is kept would blow up from 1 on: write scale=contractive.",
+                   tithe_codec_spec(codec), omega, feedback->name);
+}
+
+static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n,
+                                 tithe_error *error)
 {
     const char *why = scheme->refuse ? scheme->refuse(c) : NULL;
     if (!why && c->tuner && c->tuner->refuse) why = c->tuner->refuse(c->codec);
@@ -71,7 +85,9 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
         why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
     if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
         why = "The server's own feedback is none or ec.";
-    return why ? ti_fail(error, TITHE_E_SPEC, 0, "%s", why) : TITHE_OK;
+    if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
+    const tithe_status status = expect_contraction(c->codec, c->feedback, n, error);
+    return status ? status : expect_contraction(c->downlink, c->downlink_feedback, n, error);
 }
 
 /* The levels among which a shared one is chosen. */
@@ -177,7 +193,7 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     const tithe_collective *collective = NULL;
     tithe_status status = find_scheme(&c, &scheme, error);
     if (!status) status = find_collective(&c, scheme, &collective, error);
-    if (!status) status = expect_sense(&c, scheme, error);
+    if (!status) status = expect_sense(&c, scheme, n, error);
     if (status) return status;
 
     tithe_exchange *made = calloc(1, sizeof *made);

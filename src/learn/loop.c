@@ -269,7 +269,7 @@ static void make_record(run *r, double loss)
 
 static tithe_status expect_sane(run *r, tithe_error *error)
 {
-    const double loss = r->last.loss, most = 1e4 * fmax(fabs(r->first_loss), 1e-3);
+    const double loss = r->last.loss, most = 100 * fmax(fabs(r->first_loss), 1e-3); /* x_0 = 0 is no bad start */
     if (isfinite(loss) && loss <= most) return TITHE_OK;
     return ti_fail(error, TITHE_E_DIVERGED, r->step,
                    "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
@@ -314,6 +314,7 @@ static void show_progress(run *r)
     if (r->o->steps) done = (double)r->step / (double)r->o->steps;
     if (r->o->epochs > 0) done = fmax(isnan(done) ? 0 : done, r->epochs / r->o->epochs);
     ti_run_progress(r, "training", done);
+    r->shown = clock_now();
 }
 
 static tithe_status look(run *r, double loss, tithe_error *error)
@@ -356,6 +357,8 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     }
     status = take_step(r, error);
     if (status || free_loss) return status;
+    /* Records may be minutes apart; whoever watches, or wants to stop, need not wait for the next one. */
+    if (clock_now() - r->shown > 0.1) show_progress(r);
     if (r->step % distance == 0 || is_done(r)) status = look(r, NAN, error);
     return status;
 }

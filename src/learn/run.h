@@ -54,6 +54,7 @@ typedef struct run {
     /* where it stands */
     uint64_t step;
     double epochs, started, compute, other;
+    double shown; /* when progress was shown last */
     double first_loss;
     double gamma;
     bool reached, stopped;

@@ -321,13 +321,16 @@ static void senseless_wishes_are_refused(void **state)
         {{.codec = "natural", .downlink = "natural", .scheme = "gather"}, "star"},
         {{.codec = "topk:k=1", .feedback = "ef21", .downlink = "natural"}, "ef21"},
         {{.codec = "natural", .downlink = "topk:k=1", .downlink_feedback = "ef21"}, "none or ec"},
+        {{.codec = "randk:k=1,scale=unbiased", .feedback = "ec"}, "contractive"},
+        {{.codec = "randk:k=1,scale=unbiased", .feedback = "ef21"}, "contractive"},
+        {{.codec = "natural", .downlink = "randk:k=1,scale=unbiased", .downlink_feedback = "ec"}, "contractive"},
         {{.codec = "natural", .scheme = "gathre"}, "gather"},
         {{.codec = "natural", .collective = "ring"}, "allgather"},
         {{.codec = "all|raw", .collective = "rin"}, "ring|tree|star"},
         {{.codec = "all|raw", .collective = "allgather"}, "ring|tree|star"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        wanted w = rows[i].w;
+        wanted w = rows[i].w; /* feedback makes scale=contractive the default, so it has to be asked for */
         w.ranks = 2;
         w.n = 8;
         tithe_exchange_config config;

@@ -21,7 +21,7 @@ static void keeps_facts(void **state)
     (void)state;
     tithe_trace *trace = trace_of("facts");
     for (int i = 0; i < 100; i++) {
-        char key[16], value[16];
+        char key[16], value[32];
         snprintf(key, sizeof key, "key %d", i);
         snprintf(value, sizeof value, "value %d", i);
         assert_int_equal(tithe_trace_fact(trace, key, value), TITHE_OK);

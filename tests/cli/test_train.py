@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""tithe train and tithe compare from the outside: the JSON that others rely on, exit statuses, files, Ctrl-C, bad input."""
+import json
+import lzma
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+tithe = os.path.abspath(os.environ["TITHE"])
+failures = 0
+checks = 0
+
+
+def expect(condition, what):
+    global failures, checks
+    checks += 1
+    if not condition:
+        failures += 1
+        print("FAIL:", what)
+
+
+def run(*arguments, **environment):
+    done = subprocess.run([tithe, *arguments], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "XDG_CACHE_HOME": os.getcwd(), **environment})
+    return done.returncode, done.stdout, done.stderr
+
+
+def train(*arguments, status=0, **environment):
+    """The JSON of a run that ends as it should and says nothing on the way."""
+    code, out, err = run("train", *arguments, "--json", "-", **environment)
+    what = " ".join(arguments)
+    expect(code == status, f"{what}: exit status {code} in place of {status}: {err}")
+    expect(not err, f"{what}: standard error is not empty: {err}")
+    try:
+        return json.loads(out)
+    except ValueError:
+        expect(False, f"{what}: standard output is not JSON alone: {out[:200]}")
+        return {}
+
+
+def refused(what, pattern, *arguments, files=()):
+    code, out, err = run(*arguments)
+    expect(code == 2, f"{what}: exit status {code} in place of 2: {err}")
+    expect(not out, f"{what}: standard output is not empty: {out[:100]}")
+    expect(err.count("\n") == 1 and err.startswith("tithe "), f"{what}: not one sentence: {err}")
+    expect(re.search(pattern, err), f"{what}: '{pattern}' is not in: {err}")
+    for file in files:
+        expect(not os.path.exists(file), f"{what}: left {file} behind")
+
+
+def write(path, text):
+    with open(path, "w" if isinstance(text, str) else "wb") as file:
+        file.write(text)
+    return path
+
+
+def facts(path):
+    with open(path, encoding="utf-8") as file:
+        return dict(line[2:].rstrip("\n").split(": ", 1) for line in file if line.startswith("# "))
+
+
+def rows(path):
+    with open(path, encoding="utf-8") as file:
+        return [line.rstrip("\n").split(",") for line in file if not line.startswith("#")]
+
+
+SMALL = ["--data", "gen:sparse:rows=400,features=60,density=0.2", "--workers", "4"]
+NUMBER, TEXT = (int, float), str
+
+
+def contract():
+    """Keys and types as the contract has them; null where a number is not known."""
+    kinds = {"steps": NUMBER, "loss": NUMBER, "gap": NUMBER, "accuracy": NUMBER, "uplink_bytes": NUMBER,
+             "downlink_bytes": NUMBER, "sent_bytes": NUMBER, "cost": NUMBER, "downlink_cost": NUMBER,
+             "paper_bits": NUMBER, "seconds": NUMBER, "model_hash": TEXT, "transport": TEXT, "scheme": TEXT,
+             "collective": TEXT, "codec": TEXT, "tuner": TEXT, "L": NUMBER, "L_US": NUMBER, "L_IS": NUMBER}
+    for options in ([], ["--estimator", "lsvrg", "--codec", "threshold:lambda=0.1"],
+                    ["--codec", "natural", "--downlink", "natural", "--estimator", "sgd"]):
+        j = train(*SMALL, "--steps", "20", *options)
+        for key, kind in kinds.items():
+            expect(isinstance(j.get(key), kind) and not isinstance(j.get(key), bool),
+                   f"{options}: {key} is {j.get(key)!r}")
+        expect("target_reached" in j and j["target_reached"] is None, f"{options}: target_reached without a target")
+        expect(re.fullmatch("[0-9a-f]{16}", j["model_hash"]), "model_hash is no hash")
+        expect(j["transport"] == "inproc" and j["tuner"] == "fixed" and j["steps"] == 20, "transport, tuner, steps")
+        expect(j["cost"] == 8 * j["uplink_bytes"], "bits are the default cost")
+    expect((j["scheme"], j["codec"]) == ("star", "all|natural"), "scheme and codec of a run both ways")
+    j = train(*SMALL, "--steps", "3", "--l2", "0")
+    expect(j["gap"] is None, "gap without a penalty")
+    j = train(*SMALL, "--steps", "3", "--model", "least-squares")
+    expect(j["accuracy"] is None, "accuracy of numbers")
+    j = train(*SMALL, "--steps", "3", "--model", "nonconvex-logistic")
+    expect(j["gap"] is None and j["accuracy"] > 0.5, "a model that is not convex")
+    j = train(*SMALL, "--steps", "200", "--target-loss", "0.6")
+    expect(j["target_reached"] is True and j["loss"] <= 0.6 and j["steps"] < 200, "a target that is reached")
+    j = train(*SMALL, "--steps", "5", "--target-loss", "0.01", status=1)
+    expect(j["target_reached"] is False and j["steps"] == 5, "a target that is missed")
+    j = train(*SMALL, "--steps", "500", "--target-gap", "1e-2", "--l2", "0.01")
+    expect(j["target_reached"] is True and j["gap"] <= 1e-2, "a gap that is reached")
+
+
+def numbers():
+    """Bytes and cost by hand: 10 steps of 4 workers, 5 entries each."""
+    j = train(*SMALL, "--steps", "10", "--codec", "topk:k=5", "--cost", "packet:c0=64,c1=576,payload=512")
+    expect(j["cost"] == 40 * 640 and j["downlink_cost"] == 40 * 640, "one packet for each message")
+    expect(j["paper_bits"] == 40 * 5 * (32 + 6), "the paper's bits")
+    dense = train(*SMALL, "--steps", "10")
+    expect(dense["uplink_bytes"] == dense["downlink_bytes"] == j["downlink_bytes"], "raw frames on the way back")
+    frame = dense["uplink_bytes"] / 40
+    expect(240 < frame <= 240 + 12, f"a raw frame of 60 numbers has {frame} bytes")
+    expect(dense["sent_bytes"] == 10 * 2 * 3 * 240, "bytes of a ring")
+    expect(j["uplink_bytes"] < 40 * 40, "five entries are short")
+    paper = train(*SMALL, "--steps", "10", "--codec", "topk:k=5", "--count", "paper")
+    expect(paper["cost"] == paper["paper_bits"], "--count paper")
+
+
+def files():
+    options = [*SMALL, "--estimator", "sgd", "--codec", "topk:k=5|natural", "--epochs", "3", "--average", "tail"]
+    code, out, err = run("train", *options, "--trace", "a run's trace.csv", "--report", "run.html", "--json", "run.json")
+    expect(code == 0 and not err and "model " in out, f"files: {code} {err}")
+    j = json.load(open("run.json", encoding="utf-8"))
+    with open("run.html", encoding="utf-8") as file:
+        page = file.read()
+    expect(page.lstrip().lower().startswith("<!doctype html") and page.rstrip().endswith("</html>"), "report")
+    said = facts("a run's trace.csv")
+    for key, value in {"model_hash": j["model_hash"], "codec": "topk:k=5|natural:scale=contractive", "feedback": "ec", "workers": "4",
+                       "estimator": "sgd", "seed": "1", "scheme": "gather"}.items():
+        expect(said.get(key) == value, f"the trace says {key}: {said.get(key)}")
+    table = rows("a run's trace.csv")
+    last = dict(zip(table[0], table[-1]))
+    expect(float(last["step"]) == j["steps"] and float(last["loss"]) == j["loss"], "the last line is the result")
+    expect(float(table[1][0]) == 0 and all(len(row) == len(table[0]) for row in table), "lines of the trace")
+    expect(run("inspect", "a run's trace.csv")[0] == 0, "inspect reads the trace")
+    expect(run("report", "a run's trace.csv", "--output", "again.html")[0] in (0, 2), "report reads the trace")
+
+    # The command that the trace records does the same again.
+    words = shlex.split(said["command"])
+    expect(words[0] == "tithe" and "a run's trace.csv" in words, f"command: {said['command']}")
+    os.remove("run.json")
+    expect(run(*words[1:])[0] == 0, f"it does not run again: {said['command']}")
+    expect(json.load(open("run.json", encoding="utf-8"))["model_hash"] == j["model_hash"], "the command, again")
+    seed = train(*options, "--seed", "18446744073709551615", "--trace", "seed.csv")
+    expect(facts("seed.csv")["seed"] == "18446744073709551615", "a long seed")
+    expect(seed["model_hash"] != j["model_hash"], "another seed, the same model")
+
+    # A long run that cannot leave its files behind is refused at once.
+    forever = [*SMALL, "--steps", "1000000000"]
+    for option in ("--trace", "--report", "--json"):
+        refused(f"{option} to nowhere", "none/x", "train", *forever, option, "none/x")
+        os.makedirs("folder", exist_ok=True)
+        refused(f"{option} onto a directory", "folder", "train", *forever, option, "folder")
+
+
+def determinism():
+    """Same seed, same model: for any number of threads, and for every set of kernels that runs here."""
+    options = ["--data", "gen:sparse:rows=2000,features=500,density=0.1", "--workers", "70", "--steps", "15",
+               "--no-optimum"]
+    for method in (["--estimator", "lsvrg", "--codec", "threshold:lambda=0.1"],
+                   ["--codec", "topk:keep=0.05|natural"], ["--codec", "all|dither:s=7", "--downlink", "natural"]):
+        plain = train(*options, *method, "--threads", "1")["model_hash"]
+        expect(train(*options, *method, "--threads", "2")["model_hash"] == plain, f"{method}: two threads")
+        for kernels in ("ref", "avx2", "avx512", "neon"):
+            code, out, err = run("train", *options, *method, "--json", "-", TITHE_KERNELS=kernels)
+            expect(code == 0 and json.loads(out)["model_hash"] == plain, f"{method}: kernels {kernels}: {err}")
+        expect(train(*options, *method, "--seed", "2")["model_hash"] != plain, f"{method}: another seed")
+
+
+def interrupted(arguments):
+    """Ctrl-C once the trace has its first record: the rest of the run may leave none for minutes."""
+    for path in ("cut.csv", "cut.html"):
+        if os.path.exists(path):
+            os.remove(path)
+    process = subprocess.Popen([tithe, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, "XDG_CACHE_HOME": os.getcwd()})
+    end = time.time() + 60
+    while time.time() < end and process.poll() is None:
+        if os.path.exists("cut.csv") and "\n0," in open("cut.csv", encoding="utf-8").read():
+            break
+        time.sleep(0.01)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    return process.returncode, out, err
+
+
+def ctrl_c():
+    for estimator in ("full", "sgd"):
+        code, out, err = interrupted(["train", *SMALL, "--estimator", estimator, "--steps", "1000000000", "--trace",
+                                      "cut.csv", "--report", "cut.html", "--json", "-"])
+        expect(code == 0 and not err, f"Ctrl-C, {estimator}: exit status {code}: {err}")
+        j = json.loads(out)
+        table = rows("cut.csv")
+        expect(j["stopped"] is True and 0 < j["steps"] < 1000000000, f"Ctrl-C, {estimator}: {j['steps']} steps")
+        expect(float(table[-1][0]) == j["steps"] and len(table[-1]) == len(table[0]), "Ctrl-C: the trace ends in a whole line")
+        expect(facts("cut.csv")["model_hash"] == j["model_hash"] and "ended" in facts("cut.csv"), "Ctrl-C: facts at the end")
+        expect(run("inspect", "cut.csv")[0] == 0 and os.path.getsize("cut.html") > 1000, "Ctrl-C: trace and report")
+    write("two.txt", f"all: {shlex.join(SMALL)}\nlong: --steps 1000000000\nnever: --steps 5\n")
+    process = subprocess.Popen([tithe, "compare", "two.txt", "--report", "cut.html", "--json", "-"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    expect(process.returncode == 0 and not err, f"Ctrl-C, compare: exit status {process.returncode}: {err}")
+    expect([r["name"] for r in json.loads(out)["runs"]] == ["long"], "Ctrl-C, compare: the runs so far")
+
+
+def divergence():
+    for estimator in ("full", "sgd"):
+        code, out, err = run("train", "--data", "a9a-like:scale=0.02", "--workers", "4", "--estimator", estimator,
+                             "--step-size", "1000", "--steps", "3000", "--trace", "bad.csv", "--report", "bad.html", "--json", "bad.json")
+        expect(code == 1 and err.count("\n") == 1, f"divergence, {estimator}: exit status {code}: {err}")
+        expect(re.search(r"step \d+", err) and "--step-size" in err, f"divergence, {estimator}: {err}")
+        expect(json.load(open("bad.json", encoding="utf-8"))["steps"] < 3000, "divergence: it went on")
+        expect("diverged" in facts("bad.csv").get("ended", "") and os.path.getsize("bad.html") > 1000, "divergence: files")
+
+
+def bad_data():
+    good = "+1 1:0.5 3:1\n-1 2:1\n+1 1:1\n"
+    expect(train("--data", write("good.txt", good), "--steps", "2")["steps"] == 2, "a small file")
+    for name, text, pattern in (
+            ("zero", good + "-1 0:1\n", "zero, line 4"), ("descending", good + "-1 3:1 2:1\n", "descending, line 4"),
+            ("twice", good + "-1 3:1 3:1\n", "twice, line 4"), ("nan", good + "-1 3:nan\n", "nan, line 4"),
+            ("inf", good + "-1 3:inf\n", "inf, line 4"), ("word", good + "-1 three\n", "word, line 4"),
+            ("label", good + "yes 1:1\n", "label, line 4"), ("three", good + "2 1:1\n", "three"),
+            ("one", "+1 1:1\n+1 2:1\n", "one"), ("empty", "", "empty"), ("blank", "\n\n", "blank")):
+        refused(f"data, {name}", pattern, "train", "--data", write(name, text), "--steps", "2", "--trace", "left.csv")
+    packed = lzma.compress((good * 1000).encode())
+    expect(train("--data", write("good.xz", packed), "--steps", "2")["steps"] == 2, "a packed file")
+    refused("truncated xz", "cut.xz", "train", "--data", write("cut.xz", packed[:-20]), "--steps", "2")
+    refused("no data", "--data", "train")
+    refused("missing data", "no-such-set", "train", "--data", "no-such-set")
+    refused("more workers than rows", "3 rows", "train", "--data", "good.txt", "--workers", "4")
+
+
+def bad_options():
+    for option, value, pattern in (
+            ("--model", "logistik", "logistic"), ("--estimator", "svrg", "lsvrg"), ("--codec", "topkk:k=3", "topk"),
+            ("--codec", "topk:kep=3", "keep"), ("--downlink", "nat", "natural"), ("--feedback", "ef", "ef21"),
+            ("--scheme", "ring", "dense"), ("--collective", "rin", "ring"), ("--cost", "paket", "packet"),
+            ("--step-size", "fast", "decay"), ("--step-size", "-1", "positive"), ("--average", "mean", "tail"),
+            ("--sampling", "importance", "full"), ("--workers", "0", "from 1"), ("--momentum", "1", "0.9999"),
+            ("--split", "random", "shuffled"), ("--transport", "udp", "inproc"), ("--tuner", "best", "fixed"),
+            ("--target-gap", "-1", "from 0"), ("--downlink-feedback", "ec", "--downlink"), ("--positive", "label=3", "label")):
+        refused(f"{option} {value}", pattern, "train", *SMALL, option, value)
+    refused("a gap that nobody knows", "--target-loss", "train", *SMALL, "--l2", "0", "--target-gap", "1")
+    refused("ec with omega >= 1", "contractive", "train", *SMALL, "--codec", "randk:k=3,scale=unbiased", "--feedback", "ec")
+    refused("no option", "nearest", "train", *SMALL, "--step", "3")
+
+
+def compare():
+    write("runs.txt", "# two runs\ntitle: Two runs\n\nall: --data 'gen:sparse:rows=400,features=60,density=0.2' --workers 4 "
+                      "--steps 30 --codec topk:k=5\ndense: --codec all|raw\r\n  top-k:\n\"odd\": --seed 3\n")
+    code, out, err = run("compare", "runs.txt", "--json", "-", "--report", "both.html")
+    expect(code == 0 and not err, f"compare: exit status {code}: {err}")
+    runs = json.loads(out)["runs"]
+    expect([r["name"] for r in runs] == ["dense", "top-k", '"odd"'], "names of the runs")
+    expect(runs[0]["codec"] == "all|raw" and runs[1]["codec"] == "topk:k=5|raw", "a run's own option wins")
+    alone = train(*SMALL, "--steps", "30", "--codec", "topk:k=5")
+    expect(runs[1]["model_hash"] == alone["model_hash"] and set(alone) < set(runs[1]), "the same as train alone")
+    with open("both.html", encoding="utf-8") as file:
+        expect("Two runs" in file.read(), "the title")
+    code, out, err = run("compare", "runs.txt")
+    expect(code == 0 and "cheaper" in out and "top-k" in out, "the table")
+    write("missed.txt", f"all: {shlex.join(SMALL)} --steps 3\na: --target-loss 0.001\nb:\n")
+    code, out, err = run("compare", "missed.txt", "--json", "-")
+    expect(code == 1 and [r["target_reached"] for r in json.loads(out)["runs"]] == [False, None], "a target that is missed")
+
+    head = f"# first line\nall: {shlex.join(SMALL)} --steps 1000000000\nfine: --seed 2\n"
+    for name, text, pattern in (
+            ("no colon", head + "x --codec raw\n", r"bad.txt:4.*name: options"),
+            ("unknown option", head + "x: --codek raw\n", r"bad.txt:4.*--codec.*tithe train --help"),
+            ("bad value", head + "x: --workers none\n", r"bad.txt:4.*whole number"), ("a word too many", head + "x: y\n", "bad.txt:4.*'y'"),
+            ("open quote", head + "x: --codec 'raw\n", r"bad.txt:4.*quote"), ("twice", head + "fine:\n", r"bad.txt:4.*line 3"),
+            ("all twice", head + "all: --seed 3\n", r"bad.txt:4.*line 2"), ("help", head + "x: --help\n", r"bad.txt:4.*--help"),
+            ("many words", head + "x: " + "--seed 1 " * 62 + "\n", r"bad.txt:4.*128 words"),
+            ("no data", "x: --steps 3\n", r"bad.txt:1.*--data"), ("bad codec", f"x: {shlex.join(SMALL)} --codec topkk\n", "bad.txt:1.*topk"),
+            ("missing data", "\nx: --data no-such-set\n", "bad.txt:2.*no-such-set"),
+            ("no run", "# nothing\n", "bad.txt.*no run"), ("a NUL", b"x: --data a\0b\n", "bad.txt.*no text")):
+        refused(f"compare, {name}", pattern, "compare", write("bad.txt", text))
+    refused("compare, missing file", "none.txt", "compare", "none.txt")
+    refused("compare, report", "none/x", "compare", "runs.txt", "--report", "none/x")
+    refused("compare, JSON", "none/x", "compare", "runs.txt", "--json", "none/x")
+
+
+def examples():
+    """Those of --help, shortened."""
+    for verb in ("train", "compare"):
+        code, out, err = run(verb, "--help")
+        expect(code == 0 and "--json FILE" in out, f"{verb} --help")
+        for line in out.split("Examples:")[1].strip().splitlines():
+            words = shlex.split(line)
+            expect(words[:2] == ["tithe", verb], f"{verb} --help: {line}")
+            if verb == "compare" and not os.path.exists(words[2]):
+                continue
+            if verb == "train":
+                words += ["--steps", "20"]
+                words[words.index("--data") + 1] += ":scale=0.1"
+            code, out, err = run(*words[1:])
+            expect(code in (0, 1) if "--target-gap" in words else code == 0, f"{line}: exit status {code}: {err}")
+            expect(not err, f"{line}: {err}")
+
+
+with tempfile.TemporaryDirectory() as room:
+    os.chdir(room)
+    for test in (contract, numbers, files, determinism, ctrl_c, divergence, bad_data, bad_options, compare, examples):
+        start = time.time()
+        test()
+        print(f"{test.__name__}: {time.time() - start:.1f} s")
+    os.chdir("/")
+print(f"{failures} of {checks} checks failed" if failures else f"{checks} checks passed")
+sys.exit(failures > 0)
