@@ -51,6 +51,7 @@ typedef struct tithe_exchange_config {
     const tithe_cost *cost;                  /* NULL: bits */
     const tithe_cost *const *rank_costs;     /* of each rank, in place of `cost`; NULL: the same for all */
     bool count_paper;                        /* charge the papers' bits in place of the frames */
+    unsigned taking_part; /* ranks that take part in every step, the others are skipped; 0: all of them */
     uint64_t seed;
     tithe_pool *pool;
     unsigned lanes; /* threads that may put at the same time; 0: those of the pool */
@@ -72,6 +73,8 @@ TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, uns
 TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, tithe_error *error);
 /* After all local ranks: move the frames, and set update to what is to be subtracted from the model. */
 TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
+/* The server's part of a step, in a process that has no rank (comm.h); the update is of no use there. */
+TITHE_API tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error);
 /* All of it, for a process with one rank: g becomes the update. */
 TITHE_API tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tithe_error *error);
 

@@ -27,11 +27,10 @@ const tithe_cost *ti_exchange_cost(const tithe_exchange *ex, unsigned local)
     return ex->config.rank_costs ? ex->config.rank_costs[ex->config.comm->first + local] : ex->config.cost;
 }
 
+/* Ranks that take part, in all processes. */
 static unsigned taking_part(const tithe_exchange *ex)
 {
-    unsigned count = 0;
-    for (unsigned i = 0; i < ex->config.comm->local; i++) count += ex->workers[i].state == WORKER_PUT;
-    return count;
+    return ex->config.taking_part ? ex->config.taking_part : ex->config.comm->size;
 }
 
 bool ti_exchange_scaled(const tithe_exchange *ex)
@@ -46,18 +45,26 @@ double ti_exchange_weight(const tithe_exchange *ex, bool scaled)
     return (scaled ? 1 : ex->gamma) / ranks;
 }
 
-tithe_status ti_exchange_decode_all(tithe_exchange *ex, double weight, float *y, tithe_error *error)
+tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length, double weight,
+                                float *y, tithe_error *error)
 {
     const double start = clock_now();
+    tithe_call call = ti_exchange_call(ex, rank, ex->lanes[0].scratch, ex->scratch_size);
+    call.pool = ex->config.pool;
+    const tithe_status status =
+        tithe_decode_add(ex->config.codec, &call, frame, length, (float)weight, y, ex->n, error);
+    ex->totals.decode += clock_now() - start;
+    return status;
+}
+
+tithe_status ti_exchange_decode_all(tithe_exchange *ex, double weight, float *y, tithe_error *error)
+{
     tithe_status status = TITHE_OK;
     for (unsigned i = 0; i < ex->config.comm->local && !status; i++) {
         const exchange_worker *w = &ex->workers[i];
         if (w->state != WORKER_PUT) continue;
-        tithe_call call = ti_exchange_call(ex, ex->config.comm->first + i, ex->lanes[0].scratch, ex->scratch_size);
-        call.pool = ex->config.pool;
-        status = tithe_decode_add(ex->config.codec, &call, w->frame, w->info.bytes, (float)weight, y, ex->n, error);
+        status = ti_exchange_decode(ex, ex->config.comm->first + i, w->frame, w->info.bytes, weight, y, error);
     }
-    ex->totals.decode += clock_now() - start;
     return status;
 }
 

@@ -49,6 +49,12 @@ struct tithe_exchange {
     float *server_kept;  /* the server's own feedback */
     uint8_t *down_frame;
     size_t down_capacity;
+    /* where ranks live in other processes: room for their frames, and what is known of them */
+    uint8_t *inbox; /* inbox_size bytes */
+    size_t inbox_size;
+    uint8_t **blocks;
+    size_t *lengths;
+    uint8_t *length_bytes;
     void *down_scratch, *down_tuner_scratch;
     size_t down_scratch_size, down_tuner_scratch_size;
     double levels[TITHE_GRID_MOST]; /* among which a shared level is chosen */
@@ -88,6 +94,16 @@ double ti_exchange_weight(const tithe_exchange *ex, bool scaled);
 
 /* Add the messages of all ranks to y, times weight, in rank order. */
 tithe_status ti_exchange_decode_all(tithe_exchange *ex, double weight, float *y, tithe_error *error);
+
+/* Are there ranks in other processes? */
+static inline bool exchange_is_remote(const tithe_exchange *ex)
+{
+    return ex->config.comm->local < ex->config.comm->size;
+}
+
+/* Add the message of one rank, wherever it came from, to y, times weight. */
+tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length, double weight,
+                                float *y, tithe_error *error);
 
 /* Count the messages of this step: each rank's own, and the way back, `down` bytes to each rank. */
 void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_bits);

@@ -15,7 +15,7 @@ static double squares(const float *x, size_t n)
 static tithe_status measure_unsent(const tithe_exchange *ex, const tithe_call *call, const exchange_worker *w,
                                    const float *x, float *work, double *unsent, tithe_error *error)
 {
-    if (work != x) memcpy(work, x, ex->n * sizeof *work);
+    if (work != x && ex->n) memcpy(work, x, ex->n * sizeof *work);
     const tithe_status status =
         tithe_decode_add(ex->config.codec, call, w->frame, w->info.bytes, -1, work, ex->n, error);
     *unsent = squares(work, ex->n);
@@ -103,7 +103,7 @@ static tithe_status put_whole(tithe_exchange *ex, unsigned i, const float *g, ti
 {
     const tithe_status status = expect_finite(g, ex->n, error);
     if (status) return status;
-    memcpy(ex->vectors[i], g, ex->n * sizeof *g);
+    if (ex->n) memcpy(ex->vectors[i], g, ex->n * sizeof *g); /* g may be NULL for no numbers */
     ex->workers[i].info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
     if (ex->config.measure) ex->workers[i].energy = squares(g, ex->n);
     ex->workers[i].unsent = 0;

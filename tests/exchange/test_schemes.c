@@ -259,8 +259,9 @@ static void empty_vectors_are_fine(void **state)
 {
     (void)state;
     static const char *const schemes[] = {"dense", "gather", "star"};
-    for (unsigned s = 0; s < 3; s++) {
-        group *g = group_make(&(wanted){.codec = "all|raw", .scheme = schemes[s], .ranks = 3, .n = 0});
+    for (unsigned s = 0; s < 6; s++) {
+        group *g = group_make(
+            &(wanted){.codec = "all|raw", .scheme = schemes[s % 3], .ranks = 3, .n = 0, .measure = s >= 3});
         for (unsigned r = 0; r < 3; r++)
             assert_int_equal(tithe_exchange_put(g->ex, r, 0, NULL, 1, NULL), TITHE_OK);
         group_finish(g);
