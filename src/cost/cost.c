@@ -53,7 +53,8 @@ static tithe_status fail_name(spec_piece name, tithe_error *error)
 static tithe_status expect_cost(const tithe_cost *cost, tithe_error *error)
 {
     double before = -1, shorter = 0;
-    for (double bits = 1; bits < 0x1p44; bits = ceil(bits * 1.25)) {
+    for (uint64_t length = 1; length < UINT64_C(1) << 44; length += length / 4 + 1) {
+        const double bits = (double)length;
         const double now = cost->model->of(cost, bits);
         if (!isfinite(now) || now < 0)
             return ti_fail(error, TITHE_E_SPEC, 0,

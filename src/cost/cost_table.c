@@ -1,5 +1,8 @@
 /* cost_table.c - measured points, joined by straight lines; beyond the last one, and ahead of the first, the line of
- * the outermost two goes on. */
+ * the outermost two goes on. Ahead of the first it could fall below nothing, which no message costs: there it never
+ * falls faster than the bytes do. */
+#include <math.h>
+
 #include "cost/cost.h"
 
 /* The place of the line that holds at so many bytes: points[i] to points[i+1]. */
@@ -21,13 +24,14 @@ static double of_table(const tithe_cost *cost, double bits)
     const cost_point *a = cost->points + segment_at(cost, bits / 8), *b = a + 1;
     const double share = (bits / 8 - a->bytes) / (b->bytes - a->bytes);
     const double seconds = a->seconds + share * (b->seconds - a->seconds);
-    return seconds > 0 ? seconds : 0; /* ahead of the first point the line may fall below nothing */
+    return share < 0 ? fmax(seconds, a->seconds * (bits / 8 / a->bytes)) : seconds;
 }
 
 static void below_table(const tithe_cost *cost, double from, double to, double line[2])
 {
     line[0] = line[1] = of_table(cost, from);
-    if (line[0] > 0 && segment_at(cost, from / 8) == segment_at(cost, to / 8)) line[1] = of_table(cost, to);
+    if (from / 8 >= cost->points->bytes && segment_at(cost, from / 8) == segment_at(cost, to / 8))
+        line[1] = of_table(cost, to);
 }
 
 static const tithe_param params[] = {{.name = NULL}};

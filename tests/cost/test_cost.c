@@ -162,8 +162,8 @@ static void tables_are_joined_by_lines(void **state)
         "{\"latency_s\": 0.5, \"bandwidth_Bps\": 50,\n \"points\": [{\"bytes\": 100, \"seconds\": 1},\n"
         "{\"seconds\":3,\"bytes\":200},{\"bytes\":400,\"seconds\":3.0}]}",
     };
-    static const double expected[][2] = {{100, 1}, {150, 2},  {200, 3},  {300, 3},
-                                         {400, 3}, {4000, 3}, {75, 0.5}, {10, 0}};
+    static const double expected[][2] = {{100, 1}, {150, 2},  {200, 3},   {300, 3},
+                                         {400, 3}, {4000, 3}, {75, 0.75}, {10, 0.1}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         tithe_cost *cost = NULL;
         tithe_error error = {0};

@@ -110,6 +110,7 @@ static void one_number(void **state)
 {
     (void)state;
     const float x = -3;
+    assert_string_equal(choose("topk|raw", "bits", false, &x, 0).reason, "nothing to send");
     assert_true(choose("topk|raw", "bits", false, &x, 1).level == 1);
     assert_true(choose("topk|sign", "802.15.4", false, &x, 1).progress == 1);
     assert_true(choose("stochastic|raw", "bits", false, &x, 1).progress == 1);
