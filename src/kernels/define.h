@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/crc32c_table.h"
 #include "base/rng.h"
+#include "kernels/define_codes.h"
 #include "kernels/kernels.h"
 
 enum { LANES = 16 };
@@ -521,6 +522,6 @@ static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t 
     .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,                  \
     .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                    \
     .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .gap_write = define_gap_write,         \
-    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c
+    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
+#include "base/bits.h"
 #include "tithe/variant.h"
 
 /* Where a kernel reads: x itself, or, when g is there, e = x, which becomes e + gamma*g on the way (error
@@ -51,6 +52,18 @@ typedef struct level_job {
     uint64_t position;
 } level_job;
 
+/* All Elias codes that lie wholly in a window of the stream, so that one look-up reads them. */
+enum { ELIAS_WINDOW = 11, ELIAS_MANY = 14, CODES_SPARE = 16 };
+
+typedef struct elias_entry {
+    uint8_t codes[ELIAS_MANY];
+    uint8_t count, width; /* of the codes, and of their bits */
+} elias_entry;
+
+typedef struct elias_table {
+    elias_entry entry[1 << ELIAS_WINDOW];
+} elias_table;
+
 typedef struct kernels {
     const char *name;
     bool (*runs_here)(void);
@@ -76,6 +89,17 @@ typedef struct kernels {
     void (*pack_nibbles)(const uint8_t *codes, size_t n, uint8_t *dst); /* n even: (code & 7) + 8 * sign */
     /* y[i] += table[nibble i], n even */
     void (*nibbles_add)(const uint8_t *src, size_t n, const float table[16], float *y);
+    /* Codes as dither_levels makes them, n a multiple of 8, to and from `width` bits each, 2 to 7: the level, and
+     * the sign on top. */
+    void (*pack_codes)(const uint8_t *codes, size_t n, unsigned width, uint8_t *dst);
+    void (*unpack_codes)(const uint8_t *src, size_t n, unsigned width, uint8_t *codes);
+    /* Up to 7 levels: the Elias words of eight codes at a time, one behind the other, and the bits they take. */
+    void (*elias_groups)(const uint8_t *codes, size_t groups, uint64_t *words, uint8_t *widths);
+    /* Up to `many` codes while the table has them and the stream has eight bytes; how many. Sixteen more bytes may be
+     * written to. codes may be NULL. */
+    size_t (*elias_read)(const elias_table *table, bit_reader *r, size_t many, uint8_t *codes);
+    /* y[i] += table[codes[i]], with levels up to s */
+    void (*codes_add)(const uint8_t *codes, size_t n, unsigned s, const float table[256], float *y);
     /* In place: entries whose magnitude has at least the bits `least`. */
     size_t (*compact)(uint32_t *indices, float *values, size_t n, uint32_t least);
     /* The magnitudes of up to the bits `most`, into room for n + 16. */

@@ -3,6 +3,7 @@
 #include "kernels/define.h"
 
 #if defined(__AVX2__)
+#include "kernels/codes_x86.h"
 #include "kernels/crc_x86.h"
 
 enum { AHEAD = 2048 /* bytes */ };
@@ -256,6 +257,11 @@ const kernels ti_kernels_avx2 = {
     .natdither_moments = define_natdither_moments,
     .pack_nibbles = define_pack_nibbles,
     .nibbles_add = define_nibbles_add,
+    .pack_codes = x86_pack_codes,
+    .unpack_codes = x86_unpack_codes,
+    .elias_groups = define_elias_groups,
+    .elias_read = define_elias_read,
+    .codes_add = define_codes_add,
     .compact = define_compact,
     .collect = define_collect,
     .gap_bits = define_gap_bits,

@@ -7,6 +7,7 @@
 #include "kernels/define.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#include "kernels/codes_avx512.h"
 #include "kernels/crc_x86.h"
 
 enum {
@@ -546,6 +547,11 @@ const kernels ti_kernels_avx512 = {
     .natdither_moments = define_natdither_moments,
     .pack_nibbles = avx512_pack_nibbles,
     .nibbles_add = avx512_nibbles_add,
+    .pack_codes = x86_pack_codes,
+    .unpack_codes = x86_unpack_codes,
+    .elias_groups = avx512_elias_groups,
+    .elias_read = define_elias_read,
+    .codes_add = avx512_codes_add,
     .compact = avx512_compact,
     .collect = avx512_collect,
     .gap_bits = define_gap_bits,

@@ -234,6 +234,7 @@ const kernels ti_kernels_neon = {
     .natdither_moments = define_natdither_moments,
     .pack_nibbles = define_pack_nibbles,
     .nibbles_add = define_nibbles_add,
+    DEFINE_CODES,
     .compact = define_compact,
     .collect = define_collect,
     .gap_bits = define_gap_bits,
