@@ -385,12 +385,14 @@ static inline void define_nibbles_add(const uint8_t *src, size_t n, const float 
 /* ---- index coding ------------------------------------------------------------------------------------- */
 
 /* Sums of quotients stay below the last index, so 32 bits hold them. The division by 3 is a product: in 32 bits
- * while the dividend has 16, else in 64. */
+ * while no dividend has more than 16, else in 64. */
 static inline void define_gap_bits(const uint32_t *indices, size_t n, unsigned shift, bool three,
                                    uint64_t bits[3])
 {
     uint32_t a = 0, b = 0, c = 0, digits_a = 0, digits_b = 0, digits_c = 0;
-    const bool narrow = n && indices[n - 1] >> shift < 65536;
+    uint32_t ones = 0; /* of all gaps */
+    for (size_t i = 1; i < n && three; i++) ones |= indices[i] - indices[i - 1] - 1;
+    const bool narrow = ones >> shift < 65536;
     const uint32_t first = n ? indices[0] >> shift : 0;
     for (size_t i = 1; i < n && !three; i++) {
         const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift;
@@ -455,40 +457,62 @@ static inline void define_put_code(bit_writer *w, const gap_code *code)
     }
 }
 
-/* Both planes grow side by side, so that neither writer waits for the other; two gaps at a time while they are
- * short and neither plane is near its end. The byte in which one plane ends and the other begins is put
- * together last. */
+/* Both planes grow side by side, so that neither writer waits for the other. The byte in which one ends and the other
+ * begins is put together last. */
+typedef struct gap_planes {
+    bit_writer low, high;
+} gap_planes;
+
+static inline gap_planes define_gap_begin(size_t n, unsigned shift, uint8_t *dst)
+{
+    const uint64_t low_bits = (uint64_t)n * shift;
+    gap_planes planes = {bit_writer_at(dst), bit_writer_at(dst + low_bits / 8)};
+    bits_put(&planes.high, 0, low_bits % 8);
+    return planes;
+}
+
+static inline void define_gap_one(const uint32_t *indices, size_t i, unsigned shift, bool three,
+                                  gap_planes *planes)
+{
+    const uint32_t gap = indices[i] - (i ? indices[i - 1] + 1 : 0);
+    const gap_code code = define_gap_code(gap, shift, (uint32_t)((UINT64_C(1) << shift) - 1), three);
+    bits_put(&planes->low, code.low, shift);
+    define_put_code(&planes->high, &code);
+}
+
+static inline void define_gap_end(size_t n, unsigned shift, uint8_t *dst, gap_planes *planes)
+{
+    const uint64_t low_bits = (uint64_t)n * shift;
+    bits_finish(&planes->high);
+    const uint8_t second = low_bits % 8 ? dst[low_bits / 8] : 0; /* no entries: no byte */
+    bits_finish(&planes->low);
+    if (low_bits % 8) dst[low_bits / 8] |= second;
+}
+
+/* Two gaps at a time while they are short and neither plane is near its end. */
 static inline void define_gap_planes(const uint32_t *indices, size_t n, unsigned shift, const bool three,
                                      size_t bytes, uint8_t *dst)
 {
-    const uint64_t low_bits = (uint64_t)n * shift;
     const uint32_t mask = (uint32_t)((UINT64_C(1) << shift) - 1);
-    bit_writer low = bit_writer_at(dst), high = bit_writer_at(dst + low_bits / 8);
-    bits_put(&high, 0, low_bits % 8);
-    uint32_t expected = 0;
+    gap_planes planes = define_gap_begin(n, shift, dst);
+    const uint8_t *low_end = planes.high.next, *high_end = dst + bytes;
     size_t i = 0;
-    const uint8_t *low_end = dst + low_bits / 8, *high_end = dst + bytes;
     while (i < n) {
-        while (shift <= 16 && i + 2 <= n && low_end - low.next >= 8 && high_end - high.next >= 8) {
+        while (shift <= 16 && i + 2 <= n && low_end - planes.low.next >= 8 &&
+               high_end - planes.high.next >= 8) {
+            const uint32_t expected = i ? indices[i - 1] + 1 : 0;
             const gap_code a = define_gap_code(indices[i] - expected, shift, mask, three);
             const gap_code b = define_gap_code(indices[i + 1] - indices[i] - 1, shift, mask, three);
             if (a.zeros > 26 || b.zeros > 26 - a.zeros) break;
             const unsigned first = a.zeros + a.width;
-            bits_put_ahead(&low, a.low | b.low << shift, 2 * shift);
-            bits_put_ahead(&high, a.end << a.zeros | b.end << (first + b.zeros), first + b.zeros + b.width);
-            expected = indices[i + 1] + 1;
+            bits_put_ahead(&planes.low, a.low | b.low << shift, 2 * shift);
+            bits_put_ahead(&planes.high, a.end << a.zeros | b.end << (first + b.zeros),
+                           first + b.zeros + b.width);
             i += 2;
         }
-        if (i == n) break;
-        const gap_code code = define_gap_code(indices[i] - expected, shift, mask, three);
-        expected = indices[i++] + 1;
-        bits_put(&low, code.low, shift);
-        define_put_code(&high, &code);
+        if (i < n) define_gap_one(indices, i++, shift, three, &planes);
     }
-    bits_finish(&high);
-    const uint8_t second = low_bits % 8 ? dst[low_bits / 8] : 0; /* no entries: no byte */
-    bits_finish(&low);
-    if (low_bits % 8) dst[low_bits / 8] |= second;
+    define_gap_end(n, shift, dst, &planes);
 }
 
 static inline void define_gap_write(const uint32_t *indices, size_t n, unsigned shift, bool three,

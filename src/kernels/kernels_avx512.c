@@ -9,6 +9,7 @@
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include "kernels/codes_avx512.h"
 #include "kernels/crc_x86.h"
+#include "kernels/gaps_avx512.h"
 
 enum {
     AHEAD = 2048,       /* bytes */
@@ -555,7 +556,7 @@ const kernels ti_kernels_avx512 = {
     .compact = avx512_compact,
     .collect = avx512_collect,
     .gap_bits = define_gap_bits,
-    .gap_write = define_gap_write,
+    .gap_write = avx512_gap_write,
     .crc32c = x86_crc32c,
 };
 #endif
