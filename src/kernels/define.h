@@ -11,6 +11,7 @@
 #include "base/crc32c_table.h"
 #include "base/rng.h"
 #include "kernels/define_codes.h"
+#include "kernels/define_half.h"
 #include "kernels/kernels.h"
 
 enum { LANES = 16 };
@@ -198,16 +199,6 @@ static inline void define_natural_decode_add(const uint8_t *fields, const uint8_
         const uint32_t sign = (uint32_t)(signs[i / 8] >> i % 8 & 1) << 31;
         y[i] += scale * (f32_from_bits(sign | (uint32_t)fields[i] << 23) * factor);
     }
-}
-
-static inline uint16_t define_bf16(uint32_t bits)
-{
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
-}
-
-static inline void define_bf16_encode(const float *x, size_t n, uint8_t *dst)
-{
-    for (size_t i = 0; i < n; i++) put_u16(dst + 2 * i, define_bf16(f32_bits(x[i])));
 }
 
 /* ---- selection ---------------------------------------------------------------------------------------- */
@@ -546,6 +537,6 @@ static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t 
     .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,                  \
     .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                    \
     .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .gap_write = define_gap_write,         \
-    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES
+    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES, DEFINE_HALF
 
 #endif

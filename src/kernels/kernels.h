@@ -71,7 +71,7 @@ typedef struct kernels {
     size_t (*find_nonfinite)(const float *x, size_t n); /* the first, or n */
     double (*sum_abs)(const float *x, size_t n);
     double (*sum_squares)(const float *x, size_t n);
-    float (*max_abs)(const float *x, size_t n);                          /* of finite numbers */
+    float (*max_abs)(const float *x, size_t n); /* what is not finite is more than any number */
     void (*add_scaled)(float *y, const float *x, float scale, size_t n); /* y += scale * x */
     void (*random_block)(tithe_key key, uint64_t block, uint32_t *out);
     bool (*natural_encode)(const natural_job *job); /* false: a value is not finite */
@@ -79,6 +79,12 @@ typedef struct kernels {
     void (*natural_decode_add)(const uint8_t *fields, const uint8_t *signs, size_t n, float factor,
                                float scale, float *y);
     void (*bf16_encode)(const float *x, size_t n, uint8_t *dst);
+    void (*f16_encode)(const float *x, size_t n, uint8_t *dst);
+    /* y += scale * value, of finite halves */
+    void (*bf16_add)(const uint8_t *src, size_t n, float scale, float *y);
+    void (*f16_add)(const uint8_t *src, size_t n, float scale, float *y);
+    void (*sign_encode)(const float *x, size_t n, uint8_t *signs); /* a bit for x < 0, padded with zeros */
+    void (*sign_add)(const uint8_t *signs, size_t n, float value, float *y); /* y += value, or -value */
     /* Survivors in ascending order; *finite is false if a value is not. */
     size_t (*select)(const select_job *job, bool *finite);
     void (*dither_levels)(const level_job *job);

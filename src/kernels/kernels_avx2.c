@@ -5,13 +5,14 @@
 #if defined(__AVX2__)
 #include "kernels/codes_x86.h"
 #include "kernels/crc_x86.h"
+#include "kernels/half_avx2.h"
 
 enum { AHEAD = 2048 /* bytes */ };
 
 static bool runs_here(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+           __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") && half_runs_here();
 }
 
 static inline void prefetch(const void *p)
@@ -250,6 +251,11 @@ const kernels ti_kernels_avx2 = {
     .natural_encode = avx2_natural_encode,
     .natural_decode_add = avx2_natural_decode_add,
     .bf16_encode = define_bf16_encode,
+    .f16_encode = avx2_f16_encode,
+    .bf16_add = avx2_bf16_add,
+    .f16_add = avx2_f16_add,
+    .sign_encode = avx2_sign_encode,
+    .sign_add = avx2_sign_add,
     .select = avx2_select,
     .dither_levels = define_dither_levels,
     .natdither_levels = define_natdither_levels,

@@ -10,6 +10,7 @@
 #include "kernels/codes_avx512.h"
 #include "kernels/crc_x86.h"
 #include "kernels/gaps_avx512.h"
+#include "kernels/half_avx512.h"
 
 enum {
     AHEAD = 2048,       /* bytes */
@@ -541,6 +542,11 @@ const kernels ti_kernels_avx512 = {
     .natural_encode = avx512_natural_encode,
     .natural_decode_add = avx512_natural_decode_add,
     .bf16_encode = avx512_bf16_encode,
+    .f16_encode = avx512_f16_encode,
+    .bf16_add = avx512_bf16_add,
+    .f16_add = avx512_f16_add,
+    .sign_encode = avx512_sign_encode,
+    .sign_add = avx512_sign_add,
     .select = avx512_select,
     .dither_levels = avx512_dither_levels,
     .natdither_levels = avx512_natdither_levels,
