@@ -67,6 +67,26 @@ static inline double define_sum_squares(const float *x, size_t n)
     return define_fold(lane);
 }
 
+static inline double define_sum_below(const float *x, size_t n, float limit, size_t *others)
+{
+    double lane[LANES] = {0};
+    uint32_t count[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < LANES; j++) {
+            const float magnitude = fabsf(x[i + (size_t)j]);
+            lane[j] += magnitude < limit ? (double)magnitude : 0;
+            count[j] += magnitude >= limit;
+        }
+    for (int j = 0; i < n; i++, j++) {
+        lane[j] += fabsf(x[i]) < limit ? (double)fabsf(x[i]) : 0;
+        count[j] += fabsf(x[i]) >= limit;
+    }
+    *others = 0;
+    for (int j = 0; j < LANES; j++) *others += count[j];
+    return define_fold(lane);
+}
+
 static inline float define_max_abs(const float *x, size_t n)
 {
     /* As integers, magnitudes compare in the order of their bits, and maxima vectorise. */
@@ -529,14 +549,15 @@ static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t 
     return crc;
 }
 
-#define DEFINE_ALL                                                                                         \
-    .find_nonfinite = define_find_nonfinite, .sum_abs = define_sum_abs, .sum_squares = define_sum_squares, \
-    .max_abs = define_max_abs, .add_scaled = define_add_scaled, .random_block = define_random_block,       \
-    .natural_encode = define_natural_encode, .natural_decode_add = define_natural_decode_add,              \
-    .bf16_encode = define_bf16_encode, .select = define_select, .dither_levels = define_dither_levels,     \
-    .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,                  \
-    .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                    \
-    .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .gap_write = define_gap_write,         \
+#define DEFINE_ALL                                                                                     \
+    .find_nonfinite = define_find_nonfinite, .sum_below = define_sum_below, .sum_abs = define_sum_abs, \
+    .sum_squares = define_sum_squares, .max_abs = define_max_abs, .add_scaled = define_add_scaled,     \
+    .random_block = define_random_block, .natural_encode = define_natural_encode,                      \
+    .natural_decode_add = define_natural_decode_add, .bf16_encode = define_bf16_encode,                \
+    .select = define_select, .dither_levels = define_dither_levels,                                    \
+    .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,              \
+    .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                \
+    .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .gap_write = define_gap_write,     \
     .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES, DEFINE_HALF
 
 #endif

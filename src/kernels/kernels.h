@@ -71,6 +71,8 @@ typedef struct kernels {
     size_t (*find_nonfinite)(const float *x, size_t n); /* the first, or n */
     double (*sum_abs)(const float *x, size_t n);
     double (*sum_squares)(const float *x, size_t n);
+    /* Of the magnitudes below `limit`, which is not negative; and the number of the others. */
+    double (*sum_below)(const float *x, size_t n, float limit, size_t *others);
     float (*max_abs)(const float *x, size_t n); /* what is not finite is more than any number */
     void (*add_scaled)(float *y, const float *x, float scale, size_t n); /* y += scale * x */
     void (*random_block)(tithe_key key, uint64_t block, uint32_t *out);

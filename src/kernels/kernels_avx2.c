@@ -245,6 +245,7 @@ const kernels ti_kernels_avx2 = {
     .find_nonfinite = define_find_nonfinite,
     .sum_abs = define_sum_abs,
     .sum_squares = define_sum_squares,
+    .sum_below = define_sum_below,
     .max_abs = define_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = avx2_random_block,

@@ -103,6 +103,24 @@ static double avx512_sum_squares(const float *x, size_t n)
     return fold(low, high);
 }
 
+static double avx512_sum_below(const float *x, size_t n, float limit, size_t *others)
+{
+    __m512d low = _mm512_setzero_pd(), high = low;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += 16) {
+        prefetch(x + i);
+        const __mmask16 lanes = first_lanes(n - i);
+        const __m512 v = _mm512_abs_ps(_mm512_maskz_loadu_ps(lanes, x + i));
+        const __mmask16 rest = _mm512_mask_cmp_ps_mask(lanes, v, _mm512_set1_ps(limit), _CMP_GE_OQ);
+        const __m512 below = _mm512_maskz_mov_ps((__mmask16)~rest, v);
+        low = _mm512_add_pd(low, widen_low(below));
+        high = _mm512_add_pd(high, widen_high(below));
+        count += (size_t)__builtin_popcount(rest);
+    }
+    *others = count;
+    return fold(low, high);
+}
+
 /* ---- random numbers ----------------------------------------------------------------------------------- */
 
 typedef struct generator {
@@ -536,6 +554,7 @@ const kernels ti_kernels_avx512 = {
     .find_nonfinite = define_find_nonfinite,
     .sum_abs = avx512_sum_abs,
     .sum_squares = avx512_sum_squares,
+    .sum_below = avx512_sum_below,
     .max_abs = define_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = avx512_random_block,
