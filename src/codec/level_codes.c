@@ -116,9 +116,68 @@ static inline bool read_elias(bit_reader *r, unsigned s, const elias_table *tabl
     return true;
 }
 
+/* A place where a code begins, in all likelihood: read from anywhere, a stream of such codes soon falls into step. */
+static uint64_t fall_into_step(bit_reader r, unsigned s)
+{
+    for (int codes = 0; codes < 64; codes++) {
+        const uint64_t here = r.position;
+        bool negative;
+        if (get_level(&r, true, s, &negative) > s) r.position = here + 1;
+    }
+    return r.position;
+}
+
+/* Go on to `limit`, a place that may be beside a code; what is left to it is less than a word, or nothing. */
+static bool walk_to(bit_reader *r, unsigned s, const elias_table *table, uint64_t limit, bool exactly,
+                    size_t *passed)
+{
+    while (exactly ? r->position < limit : r->position + 64 <= limit) {
+        bit_reader part = *r;
+        part.end = limit;
+        *passed += ti_kernels()->elias_read(table, &part, SIZE_MAX / 2, NULL);
+        r->position = part.position;
+        if (exactly ? r->position == limit : r->position + 64 > limit) break;
+        if (!read_elias(r, s, NULL, 1, NULL)) return false; /* a code too long for the table, or at the end */
+        ++*passed;
+    }
+    return !exactly || r->position == limit;
+}
+
+/* Readers start at quarters of the stream, and each must arrive where the next one began: then all of them are in step
+ * with the first. */
+bool ti_elias_split(bit_reader *r, unsigned s, const elias_table *table, size_t many,
+                    elias_point points[ELIAS_CHAINS], size_t *passed)
+{
+    bit_reader chain[ELIAS_CHAINS];
+    const uint64_t length = r->end - r->position;
+    size_t done[ELIAS_CHAINS];
+    for (unsigned k = 0; k < ELIAS_CHAINS; k++) {
+        chain[k] = *r;
+        done[k] = SIZE_MAX / 2; /* no matter how many */
+        chain[k].position += length / ELIAS_CHAINS * k;
+        if (k) chain[k].position = fall_into_step(chain[k], s);
+        if (k) chain[k - 1].end = chain[k].position;
+    }
+    ti_kernels()->elias_chains(table, chain, done, NULL);
+    *passed = 0;
+    for (unsigned k = 0; k < ELIAS_CHAINS; k++) {
+        const uint64_t limit = chain[k].end;
+        chain[k].end = r->end;
+        if (!walk_to(&chain[k], s, table, limit, k + 1 < ELIAS_CHAINS, &done[k])) return false;
+        points[k] = (elias_point){k ? chain[k - 1].position : r->position, *passed};
+        *passed += done[k];
+    }
+    if (*passed > many) return false;
+    r->position = chain[ELIAS_CHAINS - 1].position;
+    return true;
+}
+
 bool ti_elias_codes_pass(bit_reader *r, unsigned s, const elias_table *table, size_t many)
 {
-    return read_elias(r, s, table, many, NULL);
+    elias_point points[ELIAS_CHAINS];
+    size_t passed = 0;
+    if (table && many >= ELIAS_SPLIT && !ti_elias_split(r, s, table, many, points, &passed)) passed = 0;
+    return read_elias(r, s, table, many - passed, NULL);
 }
 
 static uint8_t read_one(bit_reader *r, unsigned s)

@@ -6,7 +6,10 @@
 #include "base/bits.h"
 #include "kernels/kernels.h"
 
-enum { FEW_LEVELS = 127 };
+enum {
+    FEW_LEVELS = 127,
+    ELIAS_SPLIT = 1 << 16 /* codes from which on it pays to read from several places */
+};
 
 static inline unsigned log2_floor(unsigned v)
 {
@@ -67,6 +70,16 @@ bool ti_level_codes_read(bit_reader *r, bool elias, unsigned s, const elias_tabl
                          uint8_t *codes);
 /* No level above s, no negative zero: what is left to ask of codes that were read at a fixed width. */
 bool ti_level_codes_sound(const uint8_t *codes, size_t many, unsigned s);
+/* Places of a long stream from which Elias codes can be read side by side. The first is where the reader stands. */
+typedef struct elias_point {
+    uint64_t position;
+    size_t index; /* of the code that begins there */
+} elias_point;
+
+/* False where that does not work out, which says nothing about the stream. Else the reader has passed *passed sound
+ * codes, all but the last few. */
+bool ti_elias_split(bit_reader *r, unsigned s, const elias_table *table, size_t many,
+                    elias_point points[ELIAS_CHAINS], size_t *passed);
 /* Can so many Elias codes be read? */
 bool ti_elias_codes_pass(bit_reader *r, unsigned s, const elias_table *table, size_t many);
 

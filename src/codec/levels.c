@@ -130,24 +130,67 @@ static void decode_nibbles(const decode_work *work, size_t first, size_t end)
     }
 }
 
-/* Up to 127 levels. Codes are read a block at a time, whatever buckets it holds. */
+/* Codes of values [first, stop), whatever buckets they are of. */
+static void add_codes(const decode_work *work, const uint8_t *codes, size_t first, size_t stop)
+{
+    const tithe_quant_call *c = work->c;
+    for (size_t at = first, next; at < stop; at = next) {
+        const size_t b = at / levels_bucket(c), end = levels_bucket_end(c, b);
+        next = end < stop ? end : stop;
+        level_codes_add(work->grid, levels_of(c), get_norm(c, work->src, b), codes + (at - first), at,
+                        next - at, work->out);
+    }
+}
+
+/* Long rows of Elias codes, from several places side by side. */
+static bool decode_chains(const decode_work *work, bit_reader *start, const elias_table *table)
+{
+    enum { LENGTH = 2048 }; /* so that all of it stays in the first-level cache */
+    const unsigned s = levels_of(work->c);
+    const size_t count = work->c->count;
+    elias_point points[ELIAS_CHAINS];
+    size_t passed;
+    bit_reader r[ELIAS_CHAINS], ahead = *start;
+    if (!table || count < ELIAS_SPLIT || !ti_elias_split(&ahead, s, table, count, points, &passed))
+        return false;
+    uint8_t room[ELIAS_CHAINS][LENGTH + CODES_SPARE], *const codes[] = {room[0], room[1], room[2], room[3]};
+    size_t stop[ELIAS_CHAINS];
+    for (unsigned k = 0; k < ELIAS_CHAINS; k++) {
+        r[k] = *start;
+        r[k].position = points[k].position;
+        stop[k] = k + 1 < ELIAS_CHAINS ? points[k + 1].index : count;
+    }
+    for (bool more = true; more;) {
+        size_t wanted[ELIAS_CHAINS], got[ELIAS_CHAINS];
+        for (unsigned k = 0; k < ELIAS_CHAINS; k++) {
+            const size_t left = stop[k] - points[k].index;
+            wanted[k] = got[k] = left < LENGTH ? left : LENGTH;
+        }
+        ti_kernels()->elias_chains(table, r, got, codes);
+        more = false;
+        for (unsigned k = 0; k < ELIAS_CHAINS; k++) {
+            ti_level_codes_read(&r[k], true, s, table, wanted[k] - got[k], codes[k] + got[k]);
+            add_codes(work, codes[k], points[k].index, points[k].index + wanted[k]);
+            points[k].index += wanted[k];
+            more |= wanted[k] > 0;
+        }
+    }
+    return true;
+}
+
+/* Up to 127 levels. */
 static void decode_few(const decode_work *work, size_t begin, size_t end, bit_reader *r)
 {
     const tithe_quant_call *c = work->c;
-    const unsigned s = levels_of(c);
     elias_table room;
     const elias_table *table = table_for(c, &room);
+    if (decode_chains(work, r, table)) return;
     uint8_t codes[TITHE_BLOCK + CODES_SPARE];
     for (size_t first = begin; first < end; first += TITHE_BLOCK) {
-        const size_t stop = first + block_length(first, end);
-        ti_level_codes_read(r, levels_are_elias(c), s, table, stop - first,
+        const size_t many = block_length(first, end);
+        ti_level_codes_read(r, levels_are_elias(c), levels_of(c), table, many,
                             codes); /* check() has seen that it can */
-        for (size_t at = first, next; at < stop; at = next) {
-            const size_t b = at / levels_bucket(c);
-            next = levels_bucket_end(c, b) < stop ? levels_bucket_end(c, b) : stop;
-            level_codes_add(work->grid, s, get_norm(c, work->src, b), codes + (at - first), at, next - at,
-                            work->out);
-        }
+        add_codes(work, codes, first, first + many);
     }
 }
 

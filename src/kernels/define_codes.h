@@ -101,6 +101,53 @@ static inline size_t define_elias_read(const elias_table *table, bit_reader *r, 
     return i + define_elias_windows(table, r, many - i, codes + i, 1);
 }
 
+static inline void define_chains(const elias_table *table, bit_reader r[ELIAS_CHAINS],
+                                 size_t many[ELIAS_CHAINS], uint8_t *const codes[ELIAS_CHAINS],
+                                 const unsigned windows)
+{
+    const uint8_t *bytes = r[0].bytes;
+    uint64_t at[ELIAS_CHAINS], last[ELIAS_CHAINS];
+    size_t done[ELIAS_CHAINS] = {0};
+    bool more = true;
+    for (int k = 0; k < ELIAS_CHAINS; k++) {
+        at[k] = r[k].position;
+        last[k] = r[k].end;
+    }
+    while (more) {
+        for (int k = 0; k < ELIAS_CHAINS; k++)
+            more &= done[k] + windows * ELIAS_WINDOW <= many[k] && at[k] + 64 <= last[k];
+        if (!more) break;
+        uint64_t word[ELIAS_CHAINS], from[ELIAS_CHAINS];
+        for (int k = 0; k < ELIAS_CHAINS; k++) {
+            word[k] = get_u64(bytes + at[k] / 8) >> at[k] % 8;
+            from[k] = at[k];
+        }
+        for (unsigned w = 0; w < windows; w++)
+            for (int k = 0; k < ELIAS_CHAINS; k++) {
+                const elias_entry *entry = &table->entry[word[k] & ((1u << ELIAS_WINDOW) - 1)];
+                const unsigned count = entry->count, width = entry->width;
+                if (codes) memcpy(codes[k] + done[k], entry, sizeof *entry);
+                done[k] += count;
+                at[k] += width;
+                word[k] >>= width;
+            }
+        for (int k = 0; k < ELIAS_CHAINS; k++) more &= at[k] != from[k];
+    }
+    for (int k = 0; k < ELIAS_CHAINS; k++) {
+        r[k].position = at[k];
+        many[k] = done[k];
+    }
+}
+
+static inline void define_elias_chains(const elias_table *table, bit_reader r[ELIAS_CHAINS],
+                                       size_t many[ELIAS_CHAINS], uint8_t *const codes[ELIAS_CHAINS])
+{
+    if (codes)
+        define_chains(table, r, many, codes, 5);
+    else
+        define_chains(table, r, many, NULL, 5);
+}
+
 /* ---- sums --------------------------------------------------------------------------------------------- */
 
 static inline void define_codes_add(const uint8_t *codes, size_t n, unsigned s, const float table[256],
@@ -112,6 +159,7 @@ static inline void define_codes_add(const uint8_t *codes, size_t n, unsigned s, 
 
 #define DEFINE_CODES                                                      \
     .pack_codes = define_pack_codes, .unpack_codes = define_unpack_codes, \
-    .elias_groups = define_elias_groups, .elias_read = define_elias_read, .codes_add = define_codes_add
+    .elias_groups = define_elias_groups, .elias_read = define_elias_read, \
+    .elias_chains = define_elias_chains, .codes_add = define_codes_add
 
 #endif

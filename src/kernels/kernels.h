@@ -53,7 +53,7 @@ typedef struct level_job {
 } level_job;
 
 /* All Elias codes that lie wholly in a window of the stream, so that one look-up reads them. */
-enum { ELIAS_WINDOW = 11, ELIAS_MANY = 14, CODES_SPARE = 16 };
+enum { ELIAS_WINDOW = 11, ELIAS_MANY = 14, ELIAS_CHAINS = 4, CODES_SPARE = 16 };
 
 typedef struct elias_entry {
     uint8_t codes[ELIAS_MANY];
@@ -106,6 +106,10 @@ typedef struct kernels {
     /* Up to `many` codes while the table has them and the stream has eight bytes; how many. Sixteen more bytes may be
      * written to. codes may be NULL. */
     size_t (*elias_read)(const elias_table *table, bit_reader *r, size_t many, uint8_t *codes);
+    /* The same from several places at once, since each look-up waits for the one before. It stops when one of them has
+     * no more; many[] becomes what was read. codes may be NULL, all of it. */
+    void (*elias_chains)(const elias_table *table, bit_reader r[ELIAS_CHAINS], size_t many[ELIAS_CHAINS],
+                         uint8_t *const codes[ELIAS_CHAINS]);
     /* y[i] += table[codes[i]], with levels up to s */
     void (*codes_add)(const uint8_t *codes, size_t n, unsigned s, const float table[256], float *y);
     /* In place: entries whose magnitude has at least the bits `least`. */

@@ -268,6 +268,7 @@ const kernels ti_kernels_avx2 = {
     .unpack_codes = x86_unpack_codes,
     .elias_groups = define_elias_groups,
     .elias_read = define_elias_read,
+    .elias_chains = define_elias_chains,
     .codes_add = define_codes_add,
     .compact = define_compact,
     .collect = define_collect,

@@ -4,7 +4,7 @@
 #include "kernels/kernels.h"
 #include "support.h"
 
-enum { MOST = 9000 };
+enum { MOST = 2 * ELIAS_SPLIT + 77 };
 
 static uint8_t codes[MOST], back[MOST + CODES_SPARE];
 static elias_table table;
@@ -77,7 +77,7 @@ static void expect_row(dice *d, bool elias, unsigned s, size_t n)
 static void rows_come_back(void **state)
 {
     (void)state;
-    static const size_t lengths[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 100, 1000, 4097, MOST};
+    static const size_t lengths[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 100, 1000, 4097, 9000};
     dice d = {11};
     for (unsigned s = 1; s <= FEW_LEVELS; s += s < 20 ? 1 : 7) {
         ti_elias_table(&table, s);
@@ -91,6 +91,48 @@ static void rows_come_back(void **state)
     }
 }
 
+/* From several places at once: with few bits a code, with many, and with codes that no table holds. */
+static void long_rows_come_back(void **state)
+{
+    (void)state;
+    static const unsigned levels[] = {1, 2, 7, 20, 127};
+    static const size_t lengths[] = {ELIAS_SPLIT - 1, ELIAS_SPLIT, ELIAS_SPLIT + 1, MOST};
+    dice d = {13};
+    for (size_t j = 0; j < sizeof levels / sizeof *levels; j++) {
+        ti_elias_table(&table, levels[j]);
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+            for (int mode = 0; mode < 4; mode++) {
+                draw(&d, levels[j], lengths[l], mode == 1);
+                if (mode == 2) memset(codes, 0, lengths[l]);
+                if (mode == 3) memset(codes, (int)levels[j] | 128, lengths[l]);
+                expect_row(&d, true, levels[j], lengths[l]);
+            }
+    }
+}
+
+/* Level 2, `011` and a sign, over and over: read from beside a code it stays beside, or makes no sense. Then there is
+ * only one place to read from, and the answer is the same. */
+static void rows_that_never_fall_into_step(void **state)
+{
+    (void)state;
+    dice d = {14};
+    unsigned split = 0;
+    for (unsigned level = 1; level < 8; level++)
+        for (unsigned sign = 0; sign < 2; sign++) {
+            ti_elias_table(&table, 7);
+            memset(codes, (int)(level | sign << 7), MOST);
+            expect_row(&d, true, 7, MOST);
+            uint64_t bits;
+            guarded row = write_row(&d, true, 7, MOST, &bits);
+            elias_point points[ELIAS_CHAINS];
+            size_t passed;
+            bit_reader r = bit_reader_at(row.data, bytes_of_bits(bits), 0);
+            split += ti_elias_split(&r, 7, &table, MOST, points, &passed);
+            guarded_free(&row);
+        }
+    expect(split < 14, "all rows were split, so none of them asks what it should");
+}
+
 static void a_bad_code_is_noticed(void **state)
 {
     (void)state;
@@ -98,7 +140,7 @@ static void a_bad_code_is_noticed(void **state)
     for (unsigned s = 1; s < FEW_LEVELS; s += 1 + s / 9) {
         ti_elias_table(&table, s);
         for (int trial = 0; trial < 60; trial++) {
-            const size_t n = 1 + roll_below(&d, 3000), at = roll_below(&d, n);
+            const size_t n = 1 + roll_below(&d, trial % 20 == 3 ? MOST : 3000), at = roll_below(&d, n);
             const bool elias = trial % 2;
             const unsigned widest = elias ? FEW_LEVELS : (1u << (level_code_width(s) - 1)) - 1;
             draw(&d, s, n, trial % 3 == 0);
@@ -134,6 +176,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_come_back),
+        cmocka_unit_test(long_rows_come_back),
+        cmocka_unit_test(rows_that_never_fall_into_step),
         cmocka_unit_test(a_bad_code_is_noticed),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
