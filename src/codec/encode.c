@@ -162,9 +162,22 @@ static bool quantizer_fuses(const tithe_codec *codec)
            codec->quantizer->fuses && codec->quantizer->fuses(codec->quantizer_params);
 }
 
+/* Does expect_range look at the whole vector? Then it comes upon what is not finite, and nobody has to look before. */
+static bool range_looks(const tithe_codec *codec, const tithe_call *call, const encode_input *in)
+{
+    if (codec->type != TITHE_F32 || codec->selector->source != TITHE_INDICES_ALL || in->gradient ||
+        codec->quantizer->saturates)
+        return false;
+    tithe_claims claims = {0};
+    const tithe_quant_call quant = ti_codec_quant_call(codec, call, in->n);
+    codec->quantizer->claims(&quant, &claims);
+    return claims.largest < largest_number(codec->type);
+}
+
 /* Numbers beyond what the quantizer can write are refused before anything is written or any feedback is
  * changed. A quantizer that fuses sees to that itself, and so it is where nothing can be too large. */
-static tithe_status expect_range(const tithe_codec *codec, const message *m, tithe_error *error)
+static tithe_status expect_range(const tithe_codec *codec, const encode_input *in, const message *m,
+                                 tithe_error *error)
 {
     const double limit = largest_number(codec->type);
     if (m->quant.whole_norm > limit)
@@ -180,6 +193,8 @@ static tithe_status expect_range(const tithe_codec *codec, const message *m, tit
     if (largest >= limit && m->selection.factor == 1) return TITHE_OK; /* it is finite, and that is enough */
     const double most = ti_norm_max(codec->type, m->values, m->quant.count);
     if (most <= largest) return TITHE_OK;
+    const tithe_status status = expect_finite(codec, in->x, in->n, error);
+    if (status) return status;
     return ti_fail(
         error, TITHE_E_RANGE, 0,
         "A magnitude of %g is more than %s can write (%g): scale the vector down, or use natural or raw.",
@@ -201,7 +216,7 @@ static tithe_status compose(const tithe_codec *codec, const tithe_call *call, co
     m->quant = ti_codec_quant_call(codec, call, m->group.exact_count);
     if (quantizer->needs_norm && quantizer->needs_norm(m->quant.params))
         m->quant.whole_norm = ti_norm2(codec->type, in->x, in->n);
-    const tithe_status status = expect_range(codec, m, error);
+    const tithe_status status = expect_range(codec, in, m, error);
     if (status) return status;
 
     m->plan = (index_plan){.coding = TITHE_INDEX_NONE};
@@ -276,7 +291,8 @@ tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const e
     if (status) return status;
 
     const bool quantizer_adds = quantizer_fuses(codec), selector_adds = selector_fuses(codec);
-    if (!quantizer_adds && !selector_adds) status = look_and_add(codec, in, error);
+    if (!quantizer_adds && !selector_adds && !range_looks(codec, call, in))
+        status = look_and_add(codec, in, error);
     if (status) return status;
     status = select(codec, call, in, &m.w, &m.selection, error);
     const bool selected = status == TITHE_OK;

@@ -24,6 +24,13 @@ static inline uint64_t select_key(const tithe_select_call *c, size_t i)
                                 : f64_bits(((const double *)c->x)[i]) & UINT64_C(0x7fffffffffffffff);
 }
 
+/* The smallest float that is not below a number: floats compare among themselves many at a time. */
+static inline float select_least_float(double number)
+{
+    const float near = (float)number;
+    return (double)near < number ? nextafterf(near, INFINITY) : near;
+}
+
 /* The two parameters with which topk, mstopk, randk and stochastic say how much; they stand first in their
  * tables. */
 #define SELECT_K_AND_KEEP                                                                     \

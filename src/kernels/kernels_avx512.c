@@ -7,7 +7,10 @@
 #include "kernels/define.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#include "kernels/codes_avx512.h"
 #include "kernels/crc_x86.h"
+#include "kernels/gaps_avx512.h"
+#include "kernels/half_avx512.h"
 
 enum {
     AHEAD = 2048,       /* bytes */
@@ -97,6 +100,24 @@ static double avx512_sum_squares(const float *x, size_t n)
         low = _mm512_add_pd(low, _mm512_mul_pd(a, a));
         high = _mm512_add_pd(high, _mm512_mul_pd(b, b));
     }
+    return fold(low, high);
+}
+
+static double avx512_sum_below(const float *x, size_t n, float limit, size_t *others)
+{
+    __m512d low = _mm512_setzero_pd(), high = low;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += 16) {
+        prefetch(x + i);
+        const __mmask16 lanes = first_lanes(n - i);
+        const __m512 v = _mm512_abs_ps(_mm512_maskz_loadu_ps(lanes, x + i));
+        const __mmask16 rest = _mm512_mask_cmp_ps_mask(lanes, v, _mm512_set1_ps(limit), _CMP_GE_OQ);
+        const __m512 below = _mm512_maskz_mov_ps((__mmask16)~rest, v);
+        low = _mm512_add_pd(low, widen_low(below));
+        high = _mm512_add_pd(high, widen_high(below));
+        count += (size_t)__builtin_popcount(rest);
+    }
+    *others = count;
     return fold(low, high);
 }
 
@@ -533,12 +554,18 @@ const kernels ti_kernels_avx512 = {
     .find_nonfinite = define_find_nonfinite,
     .sum_abs = avx512_sum_abs,
     .sum_squares = avx512_sum_squares,
+    .sum_below = avx512_sum_below,
     .max_abs = define_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = avx512_random_block,
     .natural_encode = avx512_natural_encode,
     .natural_decode_add = avx512_natural_decode_add,
     .bf16_encode = avx512_bf16_encode,
+    .f16_encode = avx512_f16_encode,
+    .bf16_add = avx512_bf16_add,
+    .f16_add = avx512_f16_add,
+    .sign_encode = avx512_sign_encode,
+    .sign_add = avx512_sign_add,
     .select = avx512_select,
     .dither_levels = avx512_dither_levels,
     .natdither_levels = avx512_natdither_levels,
@@ -546,10 +573,16 @@ const kernels ti_kernels_avx512 = {
     .natdither_moments = define_natdither_moments,
     .pack_nibbles = avx512_pack_nibbles,
     .nibbles_add = avx512_nibbles_add,
+    .pack_codes = x86_pack_codes,
+    .unpack_codes = x86_unpack_codes,
+    .elias_groups = avx512_elias_groups,
+    .elias_read = define_elias_read,
+    .elias_chains = define_elias_chains,
+    .codes_add = avx512_codes_add,
     .compact = avx512_compact,
     .collect = avx512_collect,
     .gap_bits = define_gap_bits,
-    .gap_write = define_gap_write,
+    .gap_write = avx512_gap_write,
     .crc32c = x86_crc32c,
     DEFINE_ROWS,
 };
