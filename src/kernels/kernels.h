@@ -38,6 +38,7 @@ typedef struct select_job {
     uint32_t *indices; /* room for capacity + 16 */
     float *values;     /* likewise */
     size_t capacity;   /* when more survive, the count says so, but the surplus may be missing */
+    size_t expected;   /* a guess of how many will: the result does not depend on it, the time does */
 } select_job;
 
 typedef struct level_job {

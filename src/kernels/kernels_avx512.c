@@ -1,22 +1,11 @@
 /* kernels_avx512.c - AVX-512 (F, BW, DQ, VL), with BMI2 and the CRC and carry-less multiply instructions
- * that every such processor has.
- *
- * Above the size of the caches a single core reads faster when it walks several places at once, and when
- * the lines it will need are asked for early. The enum says how many and how far, as measured; results do
- * not depend on it. */
+ * that every such processor has. */
 #include "kernels/define.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#include "kernels/avx512.h"
+#include "kernels/avx512_select.h"
 #include "kernels/crc_x86.h"
-
-enum {
-    AHEAD = 2048,       /* bytes */
-    READ_STREAMS = 4,   /* where the vector is only read */
-    UPDATE_STREAMS = 2, /* where it is written too */
-    SELECT_STREAMS = 2,
-    SPARSE_STREAMS = 4, /* where few survive */
-    FEW = 1 << 16       /* values below which one stream is enough */
-};
 
 static bool runs_here(void)
 {
@@ -24,17 +13,6 @@ static bool runs_here(void)
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") &&
            __builtin_cpu_supports("bmi2");
-}
-
-static inline void prefetch(const void *p)
-{
-    _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T0);
-}
-
-/* Mask of the first n lanes. */
-static inline __mmask16 first_lanes(size_t n)
-{
-    return (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
 }
 
 /* v = x, or x + gamma*g; *infinite has a bit for each lane that is not finite. */
@@ -46,13 +24,6 @@ static inline __m512 load(const kernel_source *s, size_t i, __mmask16 lanes, __m
     const __m512i exponent = _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7f800000));
     *infinite = _mm512_cmpeq_epi32_mask(exponent, _mm512_set1_epi32(0x7f800000));
     return v;
-}
-
-/* What becomes of the lanes of e where the sum is not finite: the rare path. */
-static void store_overflow(const kernel_source *s, size_t i, __mmask16 infinite)
-{
-    for (unsigned left = infinite; left; left &= left - 1)
-        define_store_overflow(s, i + (unsigned)__builtin_ctz(left));
 }
 
 /* ---- reductions --------------------------------------------------------------------------------------- */
@@ -276,158 +247,6 @@ static void avx512_bf16_encode(const float *x, size_t n, uint8_t *dst)
         const __m512i sum = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
         _mm512_mask_cvtepi32_storeu_epi16(dst + 2 * i, lanes, _mm512_srli_epi32(sum, 16));
     }
-}
-
-/* ---- selection ---------------------------------------------------------------------------------------- */
-
-/* One stream of a selection: where its survivors go. */
-typedef struct survivors {
-    uint32_t *indices;
-    float *values;
-    size_t count, capacity;
-} survivors;
-
-/* Compress in registers and store whole vectors: `capacity + 16` is room enough. */
-static inline void keep16(const select_job *job, size_t i, __mmask16 keep, __m512 v, survivors *out)
-{
-    const __m512i index =
-        _mm512_add_epi32(_mm512_set1_epi32((int)(job->first + (uint32_t)i)),
-                         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-    const size_t at = out->count < out->capacity ? out->count : out->capacity;
-    _mm512_storeu_si512(out->indices + at, _mm512_maskz_compress_epi32(keep, index));
-    _mm512_storeu_ps(out->values + at, _mm512_maskz_compress_ps(keep, v));
-    out->count += (size_t)__builtin_popcount(keep);
-}
-
-/* Which of sixteen survive; the sum with the gradient is stored on the way. */
-static inline __mmask16 sift16(const select_job *job, size_t i, __mmask16 lanes, __m512 *v,
-                               __mmask16 *infinite)
-{
-    __mmask16 bad;
-    *v = load(&job->source, i, lanes, &bad);
-    const __m512i magnitude = _mm512_and_si512(_mm512_castps_si512(*v), _mm512_set1_epi32(0x7fffffff));
-    if (job->source.g) {
-        _mm512_mask_storeu_ps(job->source.x + i, lanes & (__mmask16)~bad, *v);
-        if (__builtin_expect(bad != 0, 0)) store_overflow(&job->source, i, bad & lanes);
-    }
-    *infinite |= bad;
-    return _mm512_mask_cmpge_epu32_mask(lanes, magnitude, _mm512_set1_epi32((int)job->least));
-}
-
-static inline __mmask16 select16(const select_job *job, size_t i, __mmask16 lanes, survivors *out)
-{
-    __m512 v;
-    __mmask16 infinite = 0;
-    const __mmask16 keep = sift16(job, i, lanes, &v, &infinite);
-    keep16(job, i, keep, v, out);
-    return infinite;
-}
-
-/* Of sixty-four values, mostly none or one survives: that one is stored without asking whether it is
- * there. */
-static inline __mmask16 select64(const select_job *job, size_t i, survivors *out)
-{
-    __m512 v[4];
-    __mmask16 infinite = 0;
-    uint64_t keep = 0;
-    for (size_t j = 0; j < 4; j++) {
-        prefetch(job->source.x + i + 16 * j);
-        if (job->source.g) prefetch(job->source.g + i + 16 * j);
-        keep |= (uint64_t)sift16(job, i + 16 * j, 0xffff, &v[j], &infinite) << 16 * j;
-    }
-    if (__builtin_expect((keep & (keep - 1)) == 0 && infinite == 0, 1)) {
-        const size_t at = out->count < out->capacity ? out->count : out->capacity;
-        const size_t one = i + (keep ? (unsigned)__builtin_ctzll(keep) : 0);
-        out->indices[at] = job->first + (uint32_t)one;
-        out->values[at] = job->source.x[one];
-        out->count += keep != 0;
-        return infinite;
-    }
-    for (size_t j = 0; j < 4; j++) keep16(job, i + 16 * j, (__mmask16)(keep >> 16 * j), v[j], out);
-    return infinite;
-}
-
-/* One stream from `begin` on, after `count` survivors. */
-static size_t select_rest(const select_job *job, size_t begin, size_t count, __mmask16 *infinite)
-{
-    survivors out = {job->indices, job->values, count, job->capacity};
-    size_t i = begin;
-    for (; i + 64 <= job->n; i += 64) *infinite |= select64(job, i, &out);
-    for (; i < job->n; i += 16) *infinite |= select16(job, i, first_lanes(job->n - i), &out);
-    return out.count;
-}
-
-/* Stretches side by side, each into its share of the room, moved together at the end. Survivors that crowd in
- * one of them are looked for again with one stream. `streams` is a constant wherever this is inlined. */
-static inline size_t select_streams(const select_job *job, const size_t streams, __mmask16 *infinite)
-{
-    survivors out[SPARSE_STREAMS];
-    const size_t room = job->capacity / streams, stretch = job->n / streams / 64 * 64;
-    bool crowded = false;
-    size_t count = 0;
-    for (size_t s = 0; s < streams; s++)
-        out[s] = (survivors){job->indices + s * room, job->values + s * room, 0, room - 16};
-    for (size_t i = 0; i < stretch; i += 64)
-        for (size_t s = 0; s < streams; s++) *infinite |= select64(job, s * stretch + i, &out[s]);
-    for (size_t s = 0; s < streams; s++) {
-        crowded |= out[s].count > out[s].capacity;
-        if (s && !crowded) {
-            memmove(job->indices + count, out[s].indices, out[s].count * sizeof *job->indices);
-            memmove(job->values + count, out[s].values, out[s].count * sizeof *job->values);
-        }
-        count += out[s].count;
-    }
-    count = select_rest(job, streams * stretch, crowded ? 0 : count, infinite);
-    if (!crowded) return count;
-    select_job again = *job;
-    again.source.g = NULL; /* it was added the first time */
-    return select_rest(&again, 0, 0, infinite);
-}
-
-static size_t avx512_select(const select_job *job, bool *finite)
-{
-    const select_job here = *job;
-    __mmask16 infinite = 0;
-    size_t count;
-    if (here.n < FEW || here.capacity < FEW / 16)
-        count = select_rest(&here, 0, 0, &infinite);
-    else if (here.capacity < here.n / 8) /* so few are expected that reading is all there is to it */
-        count = select_streams(&here, SPARSE_STREAMS, &infinite);
-    else
-        count = select_streams(&here, SELECT_STREAMS, &infinite);
-    *finite = infinite == 0;
-    return count;
-}
-
-static size_t avx512_compact(uint32_t *indices, float *values, size_t n, uint32_t least)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i += 16) { /* what is stored never reaches what is still to be read */
-        const __mmask16 lanes = first_lanes(n - i);
-        const __m512 v = _mm512_maskz_loadu_ps(lanes, values + i);
-        const __m512i index = _mm512_maskz_loadu_epi32(lanes, indices + i);
-        const __m512i magnitude = _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7fffffff));
-        const __mmask16 keep = _mm512_mask_cmpge_epu32_mask(lanes, magnitude, _mm512_set1_epi32((int)least));
-        const size_t many = (size_t)__builtin_popcount(keep);
-        _mm512_mask_storeu_ps(values + kept, first_lanes(many), _mm512_maskz_compress_ps(keep, v));
-        _mm512_mask_storeu_epi32(indices + kept, first_lanes(many), _mm512_maskz_compress_epi32(keep, index));
-        kept += many;
-    }
-    return kept;
-}
-
-static size_t avx512_collect(const float *values, size_t n, uint32_t most, uint32_t *keys)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i += 16) {
-        const __mmask16 lanes = first_lanes(n - i);
-        const __m512i key =
-            _mm512_and_si512(_mm512_maskz_loadu_epi32(lanes, values + i), _mm512_set1_epi32(0x7fffffff));
-        const __mmask16 keep = _mm512_mask_cmple_epu32_mask(lanes, key, _mm512_set1_epi32((int)most));
-        _mm512_storeu_si512(keys + count, _mm512_maskz_compress_epi32(keep, key));
-        count += (size_t)__builtin_popcount(keep);
-    }
-    return count;
 }
 
 /* ---- dithering ---------------------------------------------------------------------------------------- */

@@ -61,6 +61,32 @@ void ti_parallel_natural_decode_add(tithe_pool *pool, const uint8_t *fields, con
 
 /* ---- selection ---------------------------------------------------------------------------------------- */
 
+/* A chunk after the other, so that one in which survivors crowd, and which is therefore looked through twice, comes
+ * from the cache the second time, and so that each tells how many to expect of the next. */
+static size_t select_chunks(const select_job *job, bool *finite)
+{
+    enum { CHUNK = 1 << 17 };
+    size_t count = 0, here = 0;
+    *finite = true;
+    for (size_t first = 0; first < job->n; first += CHUNK) {
+        const size_t at = count < job->capacity ? count : job->capacity;
+        bool chunk_finite;
+        select_job chunk = *job;
+        chunk.n = job->n - first < CHUNK ? job->n - first : CHUNK;
+        chunk.source.x += first;
+        if (chunk.source.g) chunk.source.g += first;
+        chunk.first += (uint32_t)first;
+        chunk.indices += at;
+        chunk.values += at;
+        chunk.capacity -= at;
+        chunk.expected = here;
+        here = ti_kernels()->select(&chunk, &chunk_finite);
+        count += here;
+        *finite &= chunk_finite;
+    }
+    return count;
+}
+
 /* Each part has its share of the room, less the sixteen places that a vector may be stored beyond the last
  * survivor. */
 static select_job select_share(const select_job *whole, unsigned parts, unsigned part)
@@ -82,14 +108,14 @@ static void select_part(void *context, unsigned part)
     shared_work *work = context;
     const select_job mine = select_share(work->job, work->parts, part);
     bool finite;
-    work->count[part] = ti_kernels()->select(&mine, &finite);
+    work->count[part] = select_chunks(&mine, &finite);
     if (!finite) atomic_store(&work->finite, false);
 }
 
 size_t ti_parallel_select(tithe_pool *pool, const select_job *job, bool *finite)
 {
     shared_work work = {.job = job, .parts = pool_parts(pool, job->n, PARALLEL_LEAST), .finite = true};
-    if (work.parts == 1 || job->capacity / work.parts < 1024) return ti_kernels()->select(job, finite);
+    if (work.parts == 1 || job->capacity / work.parts < 1024) return select_chunks(job, finite);
     ti_pool_run(pool, work.parts, select_part, &work);
     *finite = atomic_load(&work.finite);
 
@@ -101,7 +127,7 @@ size_t ti_parallel_select(tithe_pool *pool, const select_job *job, bool *finite)
             select_job again = *job;
             again.source.g = NULL; /* it was added the first time */
             bool again_finite;
-            return ti_kernels()->select(&again, &again_finite);
+            return select_chunks(&again, &again_finite);
         }
         memmove(job->indices + count, mine.indices, work.count[part] * sizeof *mine.indices);
         memmove(job->values + count, mine.values, work.count[part] * sizeof *mine.values);
