@@ -6,19 +6,18 @@
 
 enum { MOST_PARTS = 256 };
 
-typedef struct shared_work {
-    const void *job;
+/* ---- natural compression ------------------------------------------------------------------------------ */
+
+typedef struct natural_work {
+    const natural_job *job;
     unsigned parts;
     atomic_bool finite;
-    size_t count[MOST_PARTS];
-} shared_work;
-
-/* ---- natural compression ------------------------------------------------------------------------------ */
+} natural_work;
 
 static void natural_part(void *context, unsigned part)
 {
-    shared_work *work = context;
-    natural_job mine = *(const natural_job *)work->job;
+    natural_work *work = context;
+    natural_job mine = *work->job;
     const size_t n = mine.n, begin = pool_begin(n, NATURAL_SPAN, work->parts, part);
     mine.n = pool_begin(n, NATURAL_SPAN, work->parts, part + 1) - begin;
     mine.source.x += begin;
@@ -31,7 +30,7 @@ static void natural_part(void *context, unsigned part)
 
 bool ti_parallel_natural_encode(tithe_pool *pool, const natural_job *job)
 {
-    shared_work work = {.job = job, .parts = pool_parts(pool, job->n, PARALLEL_LEAST), .finite = true};
+    natural_work work = {.job = job, .parts = pool_parts(pool, job->n, PARALLEL_LEAST), .finite = true};
     ti_pool_run(pool, work.parts, natural_part, &work);
     return atomic_load(&work.finite);
 }
@@ -62,13 +61,14 @@ void ti_parallel_natural_decode_add(tithe_pool *pool, const uint8_t *fields, con
 /* ---- selection ---------------------------------------------------------------------------------------- */
 
 /* A chunk after the other, so that one in which survivors crowd, and which is therefore looked through twice, comes
- * from the cache the second time, and so that each tells how many to expect of the next. */
-static size_t select_chunks(const select_job *job, bool *finite)
+ * from the cache the second time, and so that each tells how many to expect of the next. More than `enough` are not
+ * looked for, unless there is something to add on the way. */
+static size_t select_chunks(const select_job *job, size_t enough, bool *finite)
 {
     enum { CHUNK = 1 << 17 };
     size_t count = 0, here = 0;
     *finite = true;
-    for (size_t first = 0; first < job->n; first += CHUNK) {
+    for (size_t first = 0; first < job->n && (count <= enough || job->source.g); first += CHUNK) {
         const size_t at = count < job->capacity ? count : job->capacity;
         bool chunk_finite;
         select_job chunk = *job;
@@ -87,48 +87,71 @@ static size_t select_chunks(const select_job *job, bool *finite)
     return count;
 }
 
-/* Each part has its share of the room, less the sixteen places that a vector may be stored beyond the last
- * survivor. */
-static select_job select_share(const select_job *whole, unsigned parts, unsigned part)
+typedef struct select_work {
+    select_job job;
+    unsigned parts;
+    bool counted; /* before: every part gets the room that it needs, else an equal share */
+    atomic_bool finite;
+    size_t count[MOST_PARTS];
+} select_work;
+
+/* The sixteen places that a vector may be stored beyond the last survivor belong to each part's room. */
+static select_job select_share(const select_work *work, unsigned part)
 {
-    select_job mine = *whole;
-    const size_t begin = pool_begin(whole->n, 64, parts, part), room = whole->capacity / parts;
-    mine.n = pool_begin(whole->n, 64, parts, part + 1) - begin;
+    select_job mine = work->job;
+    const size_t n = mine.n, begin = pool_begin(n, 64, work->parts, part),
+                 share = mine.capacity / work->parts;
+    size_t room_begin = part * share;
+    mine.capacity = share - 16;
+    if (work->counted) {
+        room_begin = 0;
+        for (unsigned before = 0; before < part; before++) room_begin += work->count[before] + 16;
+        mine.capacity = work->count[part];
+    }
+    mine.n = pool_begin(n, 64, work->parts, part + 1) - begin;
     mine.source.x += begin;
     if (mine.source.g) mine.source.g += begin;
     mine.first += (uint32_t)begin;
-    mine.indices += part * room;
-    mine.values += part * room;
-    mine.capacity = room - 16;
+    mine.indices += room_begin;
+    mine.values += room_begin;
     return mine;
 }
 
 static void select_part(void *context, unsigned part)
 {
-    shared_work *work = context;
-    const select_job mine = select_share(work->job, work->parts, part);
+    select_work *work = context;
+    const select_job mine = select_share(work, part);
     bool finite;
-    work->count[part] = select_chunks(&mine, &finite);
+    const size_t count = select_chunks(&mine, work->job.capacity, &finite);
     if (!finite) atomic_store(&work->finite, false);
+    if (!work->counted) work->count[part] = count;
 }
 
 size_t ti_parallel_select(tithe_pool *pool, const select_job *job, bool *finite)
 {
-    shared_work work = {.job = job, .parts = pool_parts(pool, job->n, PARALLEL_LEAST), .finite = true};
-    if (work.parts == 1 || job->capacity / work.parts < 1024) return select_chunks(job, finite);
+    select_work work = {.job = *job, .parts = pool_parts(pool, job->n, PARALLEL_LEAST), .finite = true};
+    if (work.parts == 1 || job->capacity / work.parts < 1024)
+        return select_chunks(job, job->capacity, finite);
     ti_pool_run(pool, work.parts, select_part, &work);
     *finite = atomic_load(&work.finite);
 
+    size_t total = 0;
+    bool crowded = false;
+    for (unsigned part = 0; part < work.parts; part++) {
+        total += work.count[part];
+        crowded |= work.count[part] > job->capacity / work.parts - 16;
+    }
+    if (total > job->capacity) return total;
+    if (crowded) { /* survivors crowd in one part: once more, with as much room for each as it needs */
+        work.job.source.g = NULL; /* it was added the first time */
+        work.counted = true;
+        if (total + 16 * work.parts > job->capacity)
+            return select_chunks(&work.job, job->capacity, &(bool){true});
+        ti_pool_run(pool, work.parts, select_part, &work);
+    }
     size_t count = 0;
     for (unsigned part = 0; part < work.parts; part++) {
-        const select_job mine = select_share(job, work.parts, part);
-        if (work.count[part] >
-            mine.capacity) { /* survivors crowd in one part: once more, with all the room for all */
-            select_job again = *job;
-            again.source.g = NULL; /* it was added the first time */
-            bool again_finite;
-            return select_chunks(&again, &again_finite);
-        }
+        const select_job mine = select_share(&work, part);
         memmove(job->indices + count, mine.indices, work.count[part] * sizeof *mine.indices);
         memmove(job->values + count, mine.values, work.count[part] * sizeof *mine.values);
         count += work.count[part];

@@ -2,21 +2,17 @@
 #ifndef TESTS_CODEC_TOP_INPUTS_H
 #define TESTS_CODEC_TOP_INPUTS_H
 
-#include "base/rng.h"
+#include "codec/select.h"
 #include "support.h"
 
 /* ---- inputs -------------------------------------------------------------------------------------------- */
 
-/* The places that the sample of a search with `key` looks at. A change of those in select_top.c shows: the inputs that
- * are made to defeat the sample do so no more, and the test says so. */
+/* The places that the sample of a search with `key` looks at. */
 static inline void mark_sampled(bool *sampled, size_t n, tithe_key key)
 {
-    enum { LOOKS = 16384 };
     memset(sampled, 0, n);
-    for (size_t i = 0; n >= LOOKS && i < LOOKS; i++) {
-        const size_t begin = i * n / LOOKS, end = (i + 1) * n / LOOKS;
-        sampled[begin + rng_mix(i + key.a) % (end - begin)] = true;
-    }
+    const size_t size = n < SELECT_SAMPLE_LEAST ? 0 : select_sample_size(n);
+    for (size_t i = 0; i < size; i++) sampled[select_sample_at(key, n, size, i)] = true;
 }
 
 typedef enum shape {
