@@ -90,7 +90,7 @@ static void sample_defeating(float *x, size_t n, tithe_key key)
 {
     normals(x, n, 4);
     if (n < SELECT_SAMPLE_LEAST) return;
-    const size_t size = select_sample_size(n);
+    const size_t size = select_sample_size(n, bench_share_of(n, 0.01));
     for (size_t i = 0; i < size; i++) x[select_sample_at(key, n, size, i)] *= 0x1p-30f;
 }
 

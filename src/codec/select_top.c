@@ -54,62 +54,81 @@ static void top_by_digits(const tithe_select_call *c, size_t first, size_t n, si
 
 /* ---- one pass ----------------------------------------------------------------------------------------- */
 
-/* Standard deviation of the share that a sample finds, for a true share. */
-static double spread(double share, size_t n)
+/* The ranks in a sample of `size` between which that lies which has rank k among n, but for one time in several
+ * thousand. */
+typedef struct rank_range {
+    double first, last;
+} rank_range;
+
+static rank_range ranks_of(size_t n, size_t k, size_t size)
 {
-    return sqrt(share * (1 - share) / (double)select_sample_size(n));
+    const double share = (double)k / (double)n, expected = share * (double)size;
+    const double slack = 3.6 * sqrt(expected * (1 - share)) + 3;
+    return (rank_range){expected - slack, expected + slack};
 }
 
+/* The magnitudes at those ranks; the keys are moved. */
+static kth_range bracket_of(uint32_t *keys, size_t size, rank_range r)
+{
+    kth_range b = {0, KTH_MOST};
+    if (r.last < (double)size) b.low = ti_kth_largest(keys, &size, (size_t)r.last, b);
+    if (r.first >= 1) b.high = ti_kth_largest(keys, &size, (size_t)r.first, b);
+    return b;
+}
+
+/* Twice what is expected above the lower end of the bracket, or so. */
 size_t ti_select_top_room(size_t n, size_t k)
 {
     if (n < SMALL) return k;
-    const double share = (double)k / (double)n, size = (double)select_sample_size(n);
-    const double room = (double)n * (share + 8 * spread(share, n) + 16 / size) * 1.25 + 1024;
+    const size_t size = select_sample_size(n, k);
+    const double last = ranks_of(n, k, size).last, room = 1024 + 1.5 * (double)n / (double)size * (last + 6);
     return room < (double)n ? (size_t)room : n;
 }
 
 size_t ti_select_top_scratch(size_t n, size_t room)
 {
     if (n < SMALL) return 0;
-    const size_t size = select_sample_size(n);
-    return ((room > size ? room : size) + 16) * sizeof(uint32_t);
+    return ((room > SELECT_SAMPLE_MOST ? room : SELECT_SAMPLE_MOST) + 16) * sizeof(uint32_t);
 }
 
-/* The bracket: with overwhelming probability it holds the k-th largest magnitude. */
+/* The bracket that holds the k-th largest of all, if the sample does not lie. */
 static kth_range sample(const tithe_select_call *c, size_t first, size_t n, size_t k)
 {
     uint32_t *keys = c->scratch;
     const float *x = (const float *)c->x + first, *g = c->gradient ? c->gradient + first : NULL;
-    const size_t size = select_sample_size(n);
+    const size_t size = select_sample_size(n, k);
     for (size_t i = 0; i < size; i++) {
         const size_t at = select_sample_at(c->key, n, size, i);
         keys[i] = f32_bits(g ? x[at] + c->gamma * g[at] : x[at]) & KTH_MOST;
     }
-    const double share = (double)k / (double)n, expected = share * (double)size,
-                 slack = 4 * spread(share, n) * (double)size + 4;
-    kth_range b = {0, KTH_MOST};
-    size_t left = size;
-    if (expected + slack < (double)size) b.low = ti_kth_largest(keys, &left, (size_t)(expected + slack), b);
-    if (expected - slack > 1) b.high = ti_kth_largest(keys, &left, (size_t)(expected - slack), b);
-    return b;
+    return bracket_of(keys, size, ranks_of(n, k, size));
 }
 
-/* Of `count` survivors in or above b, of which at least k, keep the k largest in place. The k-th is looked for in the
- * band up to the bracket's upper end only, unless the sample lied about that. */
-static void keep_largest(tithe_selection *s, size_t count, size_t k, kth_range b, uint32_t *band)
+/* The k-th largest of the survivors, by the same means: these lie side by side, so looking costs nothing. */
+static uint32_t kth_survivor(const float *values, size_t count, size_t k, uint32_t *keys)
+{
+    enum { LOOKS = 1 << 12 };
+    kth_range b = {0, KTH_MOST};
+    if (count >= 4 * LOOKS) {
+        for (size_t i = 0; i < LOOKS; i++) keys[i] = f32_bits(values[i * (count / LOOKS)]) & KTH_MOST;
+        b = bracket_of(keys, LOOKS, ranks_of(count, k, LOOKS));
+    }
+    size_t above, inside = ti_kernels()->collect(values, count, b.low, b.high, keys, &above);
+    if (above >= k || above + inside < k) {
+        b = (kth_range){0, KTH_MOST};
+        inside = ti_kernels()->collect(values, count, b.low, b.high, keys, &above);
+    }
+    return ti_kth_largest(keys, &inside, k - above, b);
+}
+
+/* Of `count` survivors, of which at least k, keep the k largest in place. */
+static void keep_largest(tithe_selection *s, size_t count, size_t k, uint32_t *scratch)
 {
     float *values = (float *)s->values + s->count;
     uint32_t *indices = s->indices + s->count;
     s->count += k;
     if (count == k) return;
-    size_t in_band = ti_kernels()->collect(values, count, b.high, band);
-    if (count - in_band >= k) {
-        b.high = KTH_MOST;
-        in_band = ti_kernels()->collect(values, count, b.high, band);
-    }
-    const size_t above = count - in_band;
-    if (b.high == KTH_MOST) b.high = f32_bits(ti_kernels()->max_abs(values, count));
-    const uint32_t least = ti_kth_largest(band, &in_band, k - above, b);
+    const uint32_t least = kth_survivor(values, count, k, scratch);
     const size_t left = ti_kernels()->compact(indices, values, count, least);
     if (left == k) return;
     size_t kept = 0, ties = k; /* more equal the k-th than belong: the lowest positions do */
@@ -175,7 +194,7 @@ static bool top_by_counting(const tithe_select_call *c, size_t first, size_t n, 
     const size_t count = survivors(c, NULL, first, n, fits ? b.low : b.low + 1, room, s, &finite);
     if (!finite) return false;
     if (fits)
-        keep_largest(s, count, k, b, c->scratch);
+        keep_largest(s, count, k, c->scratch);
     else
         fill_with_ties(c, first, n, k, b.low, count, s);
     return true;
@@ -215,7 +234,7 @@ bool ti_select_top(const tithe_select_call *c, size_t first, size_t n, size_t k,
         if (!finite) return false;
     }
     if (count >= k && count <= room)
-        keep_largest(s, count, k, b, c->scratch);
+        keep_largest(s, count, k, c->scratch);
     else if (count < k && least == b.low + 1 && as_many_equal(c, first, n, b.low, k - count))
         fill_with_ties(c, first, n, k, b.low, count, s);
     else

@@ -193,16 +193,21 @@ static size_t avx512_compact(uint32_t *indices, float *values, size_t n, uint32_
     return kept;
 }
 
-static size_t avx512_collect(const float *values, size_t n, uint32_t most, uint32_t *keys)
+static size_t avx512_collect(const float *values, size_t n, uint32_t least, uint32_t most, uint32_t *keys,
+                             size_t *above)
 {
-    size_t count = 0;
+    const __m512i low = _mm512_set1_epi32((int)least), high = _mm512_set1_epi32((int)most);
+    size_t count = 0, larger = 0;
     for (size_t i = 0; i < n; i += 16) {
         const __mmask16 lanes = first_lanes(n - i);
         const __m512i key = magnitudes(_mm512_maskz_loadu_ps(lanes, values + i));
-        const __mmask16 keep = _mm512_mask_cmple_epu32_mask(lanes, key, _mm512_set1_epi32((int)most));
+        const __mmask16 beyond = _mm512_mask_cmpgt_epu32_mask(lanes, key, high);
+        const __mmask16 keep = _mm512_mask_cmpge_epu32_mask(lanes & (__mmask16)~beyond, key, low);
         _mm512_storeu_si512(keys + count, _mm512_maskz_compress_epi32(keep, key));
         count += (size_t)__builtin_popcount(keep);
+        larger += (size_t)__builtin_popcount(beyond);
     }
+    *above = larger;
     return count;
 }
 
