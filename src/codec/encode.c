@@ -52,6 +52,13 @@ static void take_back(const tithe_codec *codec, const encode_input *in, size_t n
     }
 }
 
+/* Put the survivors back that a selector has taken out. */
+static void put_back(const encode_input *in, const tithe_selection *s)
+{
+    for (size_t i = 0; s->taken && i < s->count; i++)
+        ((float *)in->keep)[s->indices[i]] = ((const float *)s->values)[i];
+}
+
 /* The pass that nobody fused: look, and add the gradient a block at a time, which is stored only if it is
  * finite. */
 static tithe_status look_and_add(const tithe_codec *codec, const encode_input *in, tithe_error *error)
@@ -137,6 +144,7 @@ static tithe_status select(const tithe_codec *codec, const tithe_call *call, con
         .scratch = w->selector,
         .gradient = selector_fuses(codec) ? in->gradient : NULL,
         .gamma = (float)in->gamma,
+        .take = selector_fuses(codec) && in->gradient && codec->quantizer->exact,
     };
     const tithe_status status = codec->selector->select(&c, s, error);
     if (status != TITHE_E_NONFINITE) return status;
@@ -228,7 +236,7 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
         ti_indices_write(&m->plan, m->selection.indices, count, in->n, p);
     p += bytes_of_bits(m->plan.bits);
 
-    tithe_sink sent = {.y = in->keep, .scale = -1, .type = codec->type};
+    tithe_sink sent = {.y = m->selection.taken ? NULL : in->keep, .scale = -1, .type = codec->type};
     if (selector->source != TITHE_INDICES_ALL)
         sent.at = selector->shares ? m->w.regroup : m->selection.indices;
     uint64_t value_bits = 0;
@@ -282,6 +290,7 @@ tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const e
     const bool selected = status == TITHE_OK;
     if (!status) status = compose(codec, call, in, capacity, &m, error);
     if (status) {
+        if (selected) put_back(in, &m.selection);
         if (!quantizer_adds && (selected || !selector_adds)) take_back(codec, in, in->n);
         return status;
     }

@@ -1,6 +1,7 @@
 /* parallel.c - see parallel.h. */
 #include "kernels/parallel.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ void ti_parallel_natural_decode_add(tithe_pool *pool, const uint8_t *fields, con
 /* A chunk after the other, so that one in which survivors crowd, and which is therefore looked through twice, comes
  * from the cache the second time, and so that each tells how many to expect of the next. More than `enough` are not
  * looked for, unless there is something to add on the way. */
-static size_t select_chunks(const select_job *job, size_t enough, bool *finite)
+static size_t select_chunks(const select_job *job, size_t enough, bool take, bool *finite)
 {
     enum { CHUNK = 1 << 17 };
     size_t count = 0, here = 0;
@@ -81,6 +82,8 @@ static size_t select_chunks(const select_job *job, size_t enough, bool *finite)
         chunk.capacity -= at;
         chunk.expected = here;
         here = ti_kernels()->select(&chunk, &chunk_finite);
+        for (size_t i = 0; take && i < here; i++)
+            if (chunk_finite || isfinite(chunk.values[i])) job->source.x[chunk.indices[i] - job->first] = 0;
         count += here;
         *finite &= chunk_finite;
     }
@@ -90,16 +93,25 @@ static size_t select_chunks(const select_job *job, size_t enough, bool *finite)
 typedef struct select_work {
     select_job job;
     unsigned parts;
+    bool take;
     bool counted; /* before: every part gets the room that it needs, else an equal share */
     atomic_bool finite;
     size_t count[MOST_PARTS];
 } select_work;
 
+enum { UNIT = 64 /* where parts begin */ };
+
+static unsigned parts_of(tithe_pool *pool, size_t n)
+{
+    const unsigned parts = pool_parts(pool, n, PARALLEL_LEAST);
+    return parts < MOST_PARTS ? parts : MOST_PARTS;
+}
+
 /* The sixteen places that a vector may be stored beyond the last survivor belong to each part's room. */
 static select_job select_share(const select_work *work, unsigned part)
 {
     select_job mine = work->job;
-    const size_t n = mine.n, begin = pool_begin(n, 64, work->parts, part),
+    const size_t n = mine.n, begin = pool_begin(n, UNIT, work->parts, part),
                  share = mine.capacity / work->parts;
     size_t room_begin = part * share;
     mine.capacity = share - 16;
@@ -108,7 +120,7 @@ static select_job select_share(const select_work *work, unsigned part)
         for (unsigned before = 0; before < part; before++) room_begin += work->count[before] + 16;
         mine.capacity = work->count[part];
     }
-    mine.n = pool_begin(n, 64, work->parts, part + 1) - begin;
+    mine.n = pool_begin(n, UNIT, work->parts, part + 1) - begin;
     mine.source.x += begin;
     if (mine.source.g) mine.source.g += begin;
     mine.first += (uint32_t)begin;
@@ -122,16 +134,16 @@ static void select_part(void *context, unsigned part)
     select_work *work = context;
     const select_job mine = select_share(work, part);
     bool finite;
-    const size_t count = select_chunks(&mine, work->job.capacity, &finite);
+    const size_t count = select_chunks(&mine, work->job.capacity, work->take, &finite);
     if (!finite) atomic_store(&work->finite, false);
     if (!work->counted) work->count[part] = count;
 }
 
-size_t ti_parallel_select(tithe_pool *pool, const select_job *job, bool *finite)
+static size_t select_all(tithe_pool *pool, const select_job *job, bool take, bool *finite)
 {
-    select_work work = {.job = *job, .parts = pool_parts(pool, job->n, PARALLEL_LEAST), .finite = true};
+    select_work work = {.job = *job, .parts = parts_of(pool, job->n), .take = take, .finite = true};
     if (work.parts == 1 || job->capacity / work.parts < 1024)
-        return select_chunks(job, job->capacity, finite);
+        return select_chunks(job, job->capacity, take, finite);
     ti_pool_run(pool, work.parts, select_part, &work);
     *finite = atomic_load(&work.finite);
 
@@ -146,7 +158,7 @@ size_t ti_parallel_select(tithe_pool *pool, const select_job *job, bool *finite)
         work.job.source.g = NULL; /* it was added the first time */
         work.counted = true;
         if (total + 16 * work.parts > job->capacity)
-            return select_chunks(&work.job, job->capacity, &(bool){true});
+            return select_chunks(&work.job, job->capacity, false, &(bool){true});
         ti_pool_run(pool, work.parts, select_part, &work);
     }
     size_t count = 0;
@@ -157,4 +169,21 @@ size_t ti_parallel_select(tithe_pool *pool, const select_job *job, bool *finite)
         count += work.count[part];
     }
     return count;
+}
+
+size_t ti_parallel_select(tithe_pool *pool, const select_job *job, bool *finite)
+{
+    return select_all(pool, job, false, finite);
+}
+
+size_t ti_parallel_take(tithe_pool *pool, const select_job *job, bool *finite)
+{
+    return select_all(pool, job, true, finite);
+}
+
+size_t ti_parallel_room(size_t n)
+{
+    const size_t most = n / PARALLEL_LEAST, parts = most < MOST_PARTS ? most : MOST_PARTS;
+    return n +
+           parts * (2 * UNIT + 32); /* a part may be two units longer than the mean, and a vector beyond */
 }
