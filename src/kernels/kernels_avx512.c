@@ -36,24 +36,28 @@ static double fold(__m512d low, __m512d high)
     return define_fold(lane);
 }
 
-static inline __m512d widen_low(__m512 v)
+/* Eight floats as doubles, straight from memory: from a register it would take a shuffle more. */
+static inline __m512d widen(const float *x)
 {
-    return _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
 }
 
-static inline __m512d widen_high(__m512 v)
+/* The end of a vector, filled up with zeros, which add nothing. */
+static const float *padded(const float *x, size_t n, float *room)
 {
-    return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+    _mm512_storeu_ps(room, _mm512_maskz_loadu_ps(first_lanes(n), x));
+    return room;
 }
 
 static double avx512_sum_abs(const float *x, size_t n)
 {
     __m512d low = _mm512_setzero_pd(), high = low;
+    float end[16];
     for (size_t i = 0; i < n; i += 16) {
+        const float *v = i + 16 <= n ? x + i : padded(x + i, n - i, end);
         prefetch(x + i);
-        const __m512 v = _mm512_abs_ps(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i));
-        low = _mm512_add_pd(low, widen_low(v));
-        high = _mm512_add_pd(high, widen_high(v));
+        low = _mm512_add_pd(low, _mm512_abs_pd(widen(v)));
+        high = _mm512_add_pd(high, _mm512_abs_pd(widen(v + 8)));
     }
     return fold(low, high);
 }
@@ -61,10 +65,11 @@ static double avx512_sum_abs(const float *x, size_t n)
 static double avx512_sum_squares(const float *x, size_t n)
 {
     __m512d low = _mm512_setzero_pd(), high = low;
+    float end[16];
     for (size_t i = 0; i < n; i += 16) {
+        const float *v = i + 16 <= n ? x + i : padded(x + i, n - i, end);
         prefetch(x + i);
-        const __m512 v = _mm512_maskz_loadu_ps(first_lanes(n - i), x + i);
-        const __m512d a = widen_low(v), b = widen_high(v);
+        const __m512d a = widen(v), b = widen(v + 8);
         low = _mm512_add_pd(low, _mm512_mul_pd(a, a));
         high = _mm512_add_pd(high, _mm512_mul_pd(b, b));
     }
@@ -138,7 +143,10 @@ static inline __mmask16 natural16(const natural_job *job, size_t i, __m512i rand
     __m512i field = _mm512_and_si512(_mm512_srli_epi32(bits, 23), _mm512_set1_epi32(255));
     field = _mm512_mask_add_epi32(field, up, field, _mm512_set1_epi32(1));
     field = _mm512_maskz_min_epu32((__mmask16)~infinite, field, _mm512_set1_epi32(254));
-    _mm512_mask_cvtepi32_storeu_epi8(job->fields + i, lanes, field);
+    if (lanes == 0xffff) /* a store under a mask takes longer */
+        _mm_storeu_si128((__m128i *)(void *)(job->fields + i), _mm512_cvtepi32_epi8(field));
+    else
+        _mm512_mask_cvtepi32_storeu_epi8(job->fields + i, lanes, field);
     const __mmask16 signs = _mm512_mask_test_epi32_mask(lanes, bits, _mm512_set1_epi32((int)0x80000000));
     if (lanes == 0xffff) {
         put_u16(job->signs + i / 8, (uint16_t)signs);
@@ -251,23 +259,27 @@ static void avx512_bf16_encode(const float *x, size_t n, uint8_t *dst)
 
 /* ---- dithering ---------------------------------------------------------------------------------------- */
 
-static inline __m512 level_position(const level_job *job, __m512 x)
+INLINE __m512 level_position(const level_job *job, __m512 x)
 {
     return _mm512_mul_ps(_mm512_mul_ps(_mm512_abs_ps(x), _mm512_set1_ps(job->lift)),
                          _mm512_set1_ps(job->slope));
 }
 
-static inline void store_levels(const level_job *job, size_t i, __mmask16 lanes, __m512 x, __m512i level)
+INLINE void store_levels(const level_job *job, size_t i, __mmask16 lanes, __m512 x, __m512i level)
 {
     level = _mm512_min_epu32(level, _mm512_set1_epi32((int)job->s));
-    const __mmask16 negative =
-        _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ) & _mm512_test_epi32_mask(level, level);
-    level = _mm512_mask_or_epi32(level, negative, level, _mm512_set1_epi32(128));
-    _mm512_mask_cvtepi32_storeu_epi8(job->codes + i, lanes, level);
+    /* the sign goes to bit 7, but not that of a zero: level | (x >> 24 & 128) */
+    level = _mm512_mask_ternarylogic_epi32(level, _mm512_test_epi32_mask(level, level),
+                                           _mm512_srli_epi32(_mm512_castps_si512(x), 24),
+                                           _mm512_set1_epi32(128), 0xf8);
+    if (lanes == 0xffff)
+        _mm_storeu_si128((__m128i *)(void *)(job->codes + i), _mm512_cvtepi32_epi8(level));
+    else
+        _mm512_mask_cvtepi32_storeu_epi8(job->codes + i, lanes, level);
 }
 
 /* Lanes that go up: with probability f, exactly; the rare equal ones look up more bits. */
-static inline __mmask16 chance(const level_job *job, size_t i, __mmask16 lanes, __m512 f)
+INLINE __mmask16 chance(const level_job *job, size_t i, __mmask16 lanes, __m512 f)
 {
     const __m512 scaled = _mm512_mul_ps(f, _mm512_set1_ps(2147483648.0f));
     const __m512i whole = _mm512_cvttps_epu32(scaled);
@@ -287,33 +299,41 @@ static inline __mmask16 chance(const level_job *job, size_t i, __mmask16 lanes, 
     return up;
 }
 
+INLINE void dither16(const level_job *job, size_t i, __mmask16 lanes)
+{
+    const __m512 x = _mm512_maskz_loadu_ps(lanes, job->x + i), t = level_position(job, x);
+    const __m512i level = _mm512_cvttps_epi32(t); /* t is far below 2^31 */
+    const __mmask16 up = chance(job, i, lanes, _mm512_sub_ps(t, _mm512_cvtepi32_ps(level)));
+    store_levels(job, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
+}
+
 static void avx512_dither_levels(const level_job *job)
 {
     const level_job here = *job;
-    for (size_t i = 0; i < here.n; i += 16) {
-        const __mmask16 lanes = first_lanes(here.n - i);
-        const __m512 x = _mm512_maskz_loadu_ps(lanes, here.x + i), t = level_position(&here, x);
-        const __m512i level = _mm512_cvttps_epu32(t);
-        const __mmask16 up = chance(&here, i, lanes, _mm512_sub_ps(t, _mm512_cvtepu32_ps(level)));
-        store_levels(&here, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
-    }
+    size_t i = 0;
+    for (; i + 16 <= here.n; i += 16) dither16(&here, i, 0xffff);
+    if (i < here.n) dither16(&here, i, first_lanes(here.n - i));
+}
+
+INLINE void natdither16(const level_job *job, size_t i, __mmask16 lanes)
+{
+    const __m512 x = _mm512_maskz_loadu_ps(lanes, job->x + i), t = level_position(job, x);
+    const __mmask16 small = _mm512_cmp_ps_mask(t, _mm512_set1_ps(1), _CMP_LT_OQ);
+    const __m512i bits = _mm512_castps_si512(t),
+                  mantissa = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffff));
+    const __m512 above = _mm512_mul_ps(_mm512_cvtepi32_ps(mantissa), _mm512_set1_ps(0x1p-23f));
+    const __mmask16 up = chance(job, i, lanes, _mm512_mask_blend_ps(small, above, t));
+    const __m512i level =
+        _mm512_maskz_sub_epi32((__mmask16)~small, _mm512_srli_epi32(bits, 23), _mm512_set1_epi32(126));
+    store_levels(job, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
 }
 
 static void avx512_natdither_levels(const level_job *job)
 {
     const level_job here = *job;
-    for (size_t i = 0; i < here.n; i += 16) {
-        const __mmask16 lanes = first_lanes(here.n - i);
-        const __m512 x = _mm512_maskz_loadu_ps(lanes, here.x + i), t = level_position(&here, x);
-        const __mmask16 small = _mm512_cmp_ps_mask(t, _mm512_set1_ps(1), _CMP_LT_OQ);
-        const __m512i bits = _mm512_castps_si512(t),
-                      mantissa = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffff));
-        const __m512 above = _mm512_mul_ps(_mm512_cvtepi32_ps(mantissa), _mm512_set1_ps(0x1p-23f));
-        const __mmask16 up = chance(&here, i, lanes, _mm512_mask_blend_ps(small, above, t));
-        const __m512i level =
-            _mm512_maskz_sub_epi32((__mmask16)~small, _mm512_srli_epi32(bits, 23), _mm512_set1_epi32(126));
-        store_levels(&here, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
-    }
+    size_t i = 0;
+    for (; i + 16 <= here.n; i += 16) natdither16(&here, i, 0xffff);
+    if (i < here.n) natdither16(&here, i, first_lanes(here.n - i));
 }
 
 static void avx512_pack_nibbles(const uint8_t *codes, size_t n, uint8_t *dst)
