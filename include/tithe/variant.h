@@ -127,6 +127,12 @@ typedef struct tithe_selector {
 
 /* ---- quantizer ---------------------------------------------------------------------------------------- */
 
+/* The CRC-32C of a payload, made while it was in the cache. */
+typedef struct tithe_checksum {
+    bool known;
+    uint32_t crc;
+} tithe_checksum;
+
 typedef struct tithe_quant_call {
     const double *params;
     tithe_type type;
@@ -138,7 +144,8 @@ typedef struct tithe_quant_call {
      * gradient, and what is not sent of it is to be left in `sent`, which is where the values came from. */
     const float *gradient;
     float gamma;
-    struct tithe_pool *pool; /* NULL: no other threads */
+    struct tithe_pool *pool;  /* NULL: no other threads */
+    tithe_checksum *checksum; /* NULL, or where encode may leave that of the bytes it wrote */
 } tithe_quant_call;
 
 typedef struct tithe_quantizer {

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "base/crc32c.h"
 #include "kernels/kernels.h"
 
 static tithe_status refuse_nonfinite(double value, size_t at, tithe_error *error)
@@ -243,6 +244,8 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
     const size_t shared =
         selector->shares ? ti_shared_write(codec, in->x, &m->group, &m->w, count, p, &sent) : 0;
     p += shared;
+    tithe_checksum payload = {0};
+    m->quant.checksum = &payload;
     const tithe_status status = codec->quantizer->encode(&m->quant, m->values, p, &value_bits, &sent, error);
     if (status == TITHE_E_NONFINITE) {
         /* Zeros were written for what is not finite; the rest of what was sent comes back from the frame. */
@@ -252,8 +255,11 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
         return explain_nonfinite(codec, in, error);
     }
     if (status) return status;
+    const size_t before = (size_t)(p - frame);
     p += bytes_of_bits(value_bits);
-    put_u32(p, tithe_crc32c(frame, (size_t)(p - frame)));
+    put_u32(p, payload.known
+                   ? ti_crc32c_join(tithe_crc32c(frame, before), payload.crc, bytes_of_bits(value_bits))
+                   : tithe_crc32c(frame, (size_t)(p - frame)));
     *info = (tithe_frame_info){
         .bytes = (size_t)(p - frame) + CHECKSUM_BYTES,
         .entries = count,

@@ -5,34 +5,72 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/crc32c.h"
+
 enum { MOST_PARTS = 256 };
+
+static unsigned parts_of(tithe_pool *pool, size_t n)
+{
+    const unsigned parts = pool_parts(pool, n, PARALLEL_LEAST);
+    return parts < MOST_PARTS ? parts : MOST_PARTS;
+}
 
 /* ---- natural compression ------------------------------------------------------------------------------ */
 
 typedef struct natural_work {
     const natural_job *job;
     unsigned parts;
+    bool sum; /* the bytes */
     atomic_bool finite;
+    uint32_t fields[MOST_PARTS], signs[MOST_PARTS]; /* checksums */
 } natural_work;
 
-static void natural_part(void *context, unsigned part)
+static size_t sign_bytes(size_t n)
 {
-    natural_work *work = context;
-    natural_job mine = *work->job;
-    const size_t n = mine.n, begin = pool_begin(n, NATURAL_SPAN, work->parts, part);
-    mine.n = pool_begin(n, NATURAL_SPAN, work->parts, part + 1) - begin;
-    mine.source.x += begin;
-    if (mine.source.g) mine.source.g += begin;
-    mine.position += begin;
-    mine.fields += begin;
-    mine.signs += begin / 8;
-    if (!ti_kernels()->natural_encode(&mine)) atomic_store(&work->finite, false);
+    return (n + 7) / 8;
 }
 
-bool ti_parallel_natural_encode(tithe_pool *pool, const natural_job *job)
+/* A chunk after the other, where the bytes are to be summed up: they are still in the cache then. */
+static void natural_part(void *context, unsigned part)
 {
-    natural_work work = {.job = job, .parts = pool_parts(pool, job->n, PARALLEL_LEAST), .finite = true};
+    enum { CHUNK = 16 * NATURAL_SPAN };
+    natural_work *work = context;
+    natural_job mine = *work->job;
+    const size_t n = mine.n, begin = pool_begin(n, NATURAL_SPAN, work->parts, part),
+                 end = pool_begin(n, NATURAL_SPAN, work->parts, part + 1), most = work->sum ? CHUNK : n;
+    uint32_t fields = UINT32_MAX, signs = UINT32_MAX;
+    for (size_t first = begin; first < end; first += mine.n) {
+        mine = *work->job;
+        mine.n = end - first < most ? end - first : most;
+        mine.source.x += first;
+        if (mine.source.g) mine.source.g += first;
+        mine.position += first;
+        mine.fields += first;
+        mine.signs += first / 8;
+        if (!ti_kernels()->natural_encode(&mine)) atomic_store(&work->finite, false);
+        if (!work->sum) continue;
+        fields = ti_kernels()->crc32c(fields, mine.fields, mine.n);
+        signs = ti_kernels()->crc32c(signs, mine.signs, sign_bytes(mine.n));
+    }
+    work->fields[part] = ~fields;
+    work->signs[part] = ~signs;
+}
+
+bool ti_parallel_natural_encode(tithe_pool *pool, const natural_job *job, tithe_checksum *checksum)
+{
+    natural_work work = {.job = job, .parts = parts_of(pool, job->n), .sum = checksum != NULL};
+    atomic_init(&work.finite, true);
     ti_pool_run(pool, work.parts, natural_part, &work);
+    if (checksum) {
+        uint32_t fields = 0, signs = 0;
+        for (unsigned part = 0; part < work.parts; part++) {
+            const size_t n = pool_begin(job->n, NATURAL_SPAN, work.parts, part + 1) -
+                             pool_begin(job->n, NATURAL_SPAN, work.parts, part);
+            fields = ti_crc32c_join(fields, work.fields[part], n);
+            signs = ti_crc32c_join(signs, work.signs[part], sign_bytes(n));
+        }
+        *checksum = (tithe_checksum){true, ti_crc32c_join(fields, signs, sign_bytes(job->n))};
+    }
     return atomic_load(&work.finite);
 }
 
@@ -100,12 +138,6 @@ typedef struct select_work {
 } select_work;
 
 enum { UNIT = 64 /* where parts begin */ };
-
-static unsigned parts_of(tithe_pool *pool, size_t n)
-{
-    const unsigned parts = pool_parts(pool, n, PARALLEL_LEAST);
-    return parts < MOST_PARTS ? parts : MOST_PARTS;
-}
 
 /* The sixteen places that a vector may be stored beyond the last survivor belong to each part's room. */
 static select_job select_share(const select_work *work, unsigned part)

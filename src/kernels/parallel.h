@@ -8,7 +8,8 @@
 
 enum { PARALLEL_LEAST = 1 << 17 }; /* values below which a thread is not worth waking */
 
-bool ti_parallel_natural_encode(tithe_pool *pool, const natural_job *job);
+/* checksum may be NULL; it is of fields and signs, which follow each other. */
+bool ti_parallel_natural_encode(tithe_pool *pool, const natural_job *job, tithe_checksum *checksum);
 void ti_parallel_natural_decode_add(tithe_pool *pool, const uint8_t *fields, const uint8_t *signs, size_t n,
                                     float factor, float scale, float *y);
 /* Where more survive than there is room for, and nothing is to be added, it stops early: the count is then some number
