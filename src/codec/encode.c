@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "base/crc32c.h"
 #include "kernels/kernels.h"
 
 static tithe_status refuse_nonfinite(double value, size_t at, tithe_error *error)
@@ -50,6 +51,13 @@ static void take_back(const tithe_codec *codec, const encode_input *in, size_t n
             if (isfinite(added)) ((float *)in->keep)[i] -= added;
         }
     }
+}
+
+/* Put the survivors back that a selector has taken out. */
+static void put_back(const encode_input *in, const tithe_selection *s)
+{
+    for (size_t i = 0; s->taken && i < s->count; i++)
+        ((float *)in->keep)[s->indices[i]] = ((const float *)s->values)[i];
 }
 
 /* The pass that nobody fused: look, and add the gradient a block at a time, which is stored only if it is
@@ -137,6 +145,7 @@ static tithe_status select(const tithe_codec *codec, const tithe_call *call, con
         .scratch = w->selector,
         .gradient = selector_fuses(codec) ? in->gradient : NULL,
         .gamma = (float)in->gamma,
+        .take = selector_fuses(codec) && in->gradient && codec->quantizer->exact,
     };
     const tithe_status status = codec->selector->select(&c, s, error);
     if (status != TITHE_E_NONFINITE) return status;
@@ -243,13 +252,15 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
         ti_indices_write(&m->plan, m->selection.indices, count, in->n, p);
     p += bytes_of_bits(m->plan.bits);
 
-    tithe_sink sent = {.y = in->keep, .scale = -1, .type = codec->type};
+    tithe_sink sent = {.y = m->selection.taken ? NULL : in->keep, .scale = -1, .type = codec->type};
     if (selector->source != TITHE_INDICES_ALL)
         sent.at = selector->shares ? m->w.regroup : m->selection.indices;
     uint64_t value_bits = 0;
     const size_t shared =
         selector->shares ? ti_shared_write(codec, in->x, &m->group, &m->w, count, p, &sent) : 0;
     p += shared;
+    tithe_checksum payload = {0};
+    m->quant.checksum = &payload;
     const tithe_status status = codec->quantizer->encode(&m->quant, m->values, p, &value_bits, &sent, error);
     if (status == TITHE_E_NONFINITE) {
         /* Zeros were written for what is not finite; the rest of what was sent comes back from the frame. */
@@ -259,8 +270,11 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
         return explain_nonfinite(codec, in, error);
     }
     if (status) return status;
+    const size_t before = (size_t)(p - frame);
     p += bytes_of_bits(value_bits);
-    put_u32(p, tithe_crc32c(frame, (size_t)(p - frame)));
+    put_u32(p, payload.known
+                   ? ti_crc32c_join(tithe_crc32c(frame, before), payload.crc, bytes_of_bits(value_bits))
+                   : tithe_crc32c(frame, (size_t)(p - frame)));
     *info = (tithe_frame_info){
         .bytes = (size_t)(p - frame) + CHECKSUM_BYTES,
         .entries = count,
@@ -298,6 +312,7 @@ tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const e
     const bool selected = status == TITHE_OK;
     if (!status) status = compose(codec, call, in, capacity, &m, error);
     if (status) {
+        if (selected) put_back(in, &m.selection);
         if (!quantizer_adds && (selected || !selector_adds)) take_back(codec, in, in->n);
         return status;
     }

@@ -263,14 +263,17 @@ static inline size_t define_compact(uint32_t *indices, float *values, size_t n, 
     return kept;
 }
 
-static inline size_t define_collect(const float *values, size_t n, uint32_t most, uint32_t *keys)
+static inline size_t define_collect(const float *values, size_t n, uint32_t least, uint32_t most,
+                                    uint32_t *keys, size_t *above)
 {
-    size_t count = 0;
+    size_t count = 0, larger = 0;
     for (size_t i = 0; i < n; i++) {
         const uint32_t key = f32_bits(values[i]) & 0x7fffffffu;
         keys[count] = key;
-        count += key <= most;
+        count += key >= least && key <= most;
+        larger += key > most;
     }
+    *above = larger;
     return count;
 }
 

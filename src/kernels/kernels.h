@@ -40,6 +40,7 @@ typedef struct select_job {
     uint32_t *indices; /* room for capacity + 16 */
     float *values;     /* likewise */
     size_t capacity;   /* when more survive, the count says so, but the surplus may be missing */
+    size_t expected;   /* a guess of how many will: the result does not depend on it, the time does */
 } select_job;
 
 typedef struct level_job {
@@ -115,8 +116,9 @@ typedef struct kernels {
     void (*codes_add)(const uint8_t *codes, size_t n, unsigned s, const float table[256], float *y);
     /* In place: entries whose magnitude has at least the bits `least`. */
     size_t (*compact)(uint32_t *indices, float *values, size_t n, uint32_t least);
-    /* The magnitudes of up to the bits `most`, into room for n + 16. */
-    size_t (*collect)(const float *values, size_t n, uint32_t most, uint32_t *keys);
+    /* The magnitudes from `least` to `most`, into room for n + 16; *above is the number of larger ones. */
+    size_t (*collect)(const float *values, size_t n, uint32_t least, uint32_t most, uint32_t *keys,
+                      size_t *above);
     /* Bits of all gaps between ascending indices, but for the low bits: quotients by 2^shift (or 3 *
      * 2^shift) in unary, and the ternary digits; for this shift and the next two. */
     void (*gap_bits)(const uint32_t *indices, size_t n, unsigned shift, bool three, uint64_t bits[3]);
