@@ -89,8 +89,8 @@ static double avx512_sum_below(const float *x, size_t n, float limit, size_t *ot
         const __m512 v = _mm512_abs_ps(_mm512_maskz_loadu_ps(lanes, x + i));
         const __mmask16 rest = _mm512_mask_cmp_ps_mask(lanes, v, _mm512_set1_ps(limit), _CMP_GE_OQ);
         const __m512 below = _mm512_maskz_mov_ps((__mmask16)~rest, v);
-        low = _mm512_add_pd(low, widen_low(below));
-        high = _mm512_add_pd(high, widen_high(below));
+        low = _mm512_add_pd(low, _mm512_cvtps_pd(_mm512_castps512_ps256(below)));
+        high = _mm512_add_pd(high, _mm512_cvtps_pd(_mm512_extractf32x8_ps(below, 1)));
         count += (size_t)__builtin_popcount(rest);
     }
     *others = count;
