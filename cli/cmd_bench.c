@@ -242,9 +242,11 @@ int cmd_bench(int argc, char **argv)
     const char *json = NULL, *sizes = NULL, *data = NULL, *rows = NULL, *isa = NULL, *threads = NULL;
     uint64_t rounds = 0;
     const option options[] = {
-        option_text("n", "LENGTHS",
-                    "lengths of the vectors, such as 2^20,2^24 (default 2^20,2^24,2^26; codecs 2^20,2^24)",
-                    &sizes),
+        option_text(
+            "n", "LENGTHS",
+            "lengths of the vectors, such as 2^20,2^24 (default 2^20,2^24,2^26; codecs 2^20,2^24; tuner "
+            "47236,3231961,2^24)",
+            &sizes),
         option_text("data", "NAMES",
                     "gaussian, lognormal, and for top-k ties, zeros, sorted, narrow, sample-defeating "
                     "(default all, the "
@@ -261,14 +263,15 @@ int cmd_bench(int argc, char **argv)
         option_end(),
     };
     const command c = {
-        .positionals = "[kernels|codecs]",
+        .positionals = "[kernels|codecs|tuner]",
         .least = 0,
         .most = 1,
         .summary = "Measure speed beside memcpy and a plain read of the same vector, in one run. kernels "
                    "(the default): "
                    "the passes of which codecs are made, and error compensation as a whole. codecs: whole "
                    "calls, and "
-                   "below which bandwidth they pay. Every result is compared with one found another way: "
+                   "below which bandwidth they pay. tuner: how long the choice of a level takes. Every "
+                   "result is compared with one found another way: "
                    "exit status 1 "
                    "if one is wrong. A busy machine and a gate that is missed are reported, and exit 0.",
         .options = options,
@@ -282,8 +285,10 @@ int cmd_bench(int argc, char **argv)
         .rows = rows, .isa = isa, .rounds = (unsigned)rounds, .progress = show_progress};
     if (count && strcmp(argv[0], "codecs") == 0)
         wanted.suite = TITHE_BENCH_CODECS;
+    else if (count && strcmp(argv[0], "tuner") == 0)
+        wanted.suite = TITHE_BENCH_TUNER;
     else if (count && strcmp(argv[0], "kernels") != 0)
-        return text_fail("There is no benchmark '%s'; there are kernels and codecs", argv[0]);
+        return text_fail("There is no benchmark '%s'; there are kernels, codecs and tuner", argv[0]);
 
     size_t size_list[MOST];
     unsigned thread_list[MOST];

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "specs.h"
 #include "text.h"
+#include "tithe/learn.h"
 #include "verbs.h"
 
 enum { HALF = 160 };
@@ -75,8 +76,36 @@ static void print_param(const tithe_param *p)
                  isnan(p->fallback) ? "no default" : "default ",
                  isnan(p->fallback) ? "" : plain(p->fallback).text);
     }
-    printf("                %-8s", p->name);
-    text_wrap(stdout, 24, 24, what);
+    const unsigned column = strlen(p->name) < 8 ? 24 : 17 + (unsigned)strlen(p->name);
+    printf("                %-7s ", p->name);
+    text_wrap(stdout, column, 24, what);
+}
+
+static cJSON *add_variant(cJSON *list, const char *kind, const char *name, const char *summary,
+                          const char *paper, const tithe_param *table)
+{
+    cJSON *json = json_append(list, json_object()), *params = json_array();
+    json_text(json, "kind", kind);
+    json_text(json, "name", name);
+    json_text(json, "summary", summary);
+    json_text(json, "paper", paper);
+    for (const tithe_param *p = table; p && p->name; p++) json_append(params, param_json(p));
+    json_item(json, "params", params);
+    return json;
+}
+
+/* `remark` is what else there is to say, and `what` it is about; NULL: nothing. */
+static void print_variant(const char *name, const char *summary, const char *paper, const tithe_param *table,
+                          const char *what, const char *remark)
+{
+    const bool cites = *paper && strcmp(paper, "-") != 0;
+    printf(strlen(name) <= 12 ? "  %-12s  " : "  %s\n                ", name);
+    text_wrap(stdout, 16, 16, summary);
+    if (remark) printf("                %s: %s", what, remark);
+    if (cites) printf(remark ? "; paper: %s" : "                paper: %s", paper);
+    if (remark || cites) printf("\n");
+    for (const tithe_param *p = table; p && p->name; p++) print_param(p);
+    printf("\n");
 }
 
 static int list_variant(const list_call *c, const char *kind, spec_variant v)
@@ -89,25 +118,11 @@ static int list_variant(const list_call *c, const char *kind, spec_variant v)
     const tithe_claims claims = tithe_codec_claims(codec, c->n);
     tithe_codec_free(codec);
 
-    if (c->json) {
-        cJSON *json = json_append(c->json, json_object());
-        json_text(json, "kind", kind);
-        json_text(json, "name", v.name);
-        json_text(json, "summary", v.summary);
-        json_text(json, "paper", v.paper);
-        cJSON *params = json_array();
-        for (const tithe_param *p = v.params; p && p->name; p++) json_append(params, param_json(p));
-        json_item(json, "params", params);
-        json_traits(json, "traits", claims.traits);
-    }
-    if (!c->json) {
-        printf("  %-12s  ", v.name);
-        text_wrap(stdout, 16, 16, v.summary);
-        printf("                traits: %s", text_trait_list(claims.traits).text);
-        printf(strcmp(v.paper, "-") == 0 ? "\n" : "; paper: %s\n", v.paper);
-        for (const tithe_param *p = v.params; p && p->name; p++) print_param(p);
-        printf("\n");
-    }
+    if (c->json)
+        json_traits(add_variant(c->json, kind, v.name, v.summary, v.paper, v.params), "traits",
+                    claims.traits);
+    else
+        print_variant(v.name, v.summary, v.paper, v.params, "traits", text_trait_list(claims.traits).text);
     return EXIT_DONE;
 }
 
@@ -197,16 +212,121 @@ static int list_pairs(const list_call *c)
     return EXIT_DONE;
 }
 
+/* A cost has one trait besides its unit: whether it has steps. */
+static void add_cost(const list_call *c, const char *name, const char *summary, const char *paper,
+                     const tithe_cost_model *model, const tithe_param *params)
+{
+    if (!c->json) {
+        print_variant(name, summary, paper, params, "unit", model->unit);
+        return;
+    }
+    cJSON *traits = json_array();
+    char unit[24];
+    snprintf(unit, sizeof unit, "unit=%s", model->unit);
+    json_append(traits, cJSON_CreateString(unit));
+    if (model->packet) json_append(traits, cJSON_CreateString("packets"));
+    json_item(add_variant(c->json, "cost", name, summary, paper, params), "traits", traits);
+}
+
+static int list_costs(const list_call *c)
+{
+    if (!c->json) printf("Costs: what a message costs\n\n");
+    for (const tithe_cost_model *const *m = tithe_cost_models(); *m; m++)
+        add_cost(c, (*m)->name, (*m)->summary, (*m)->paper, *m, (*m)->params);
+    for (const tithe_cost_preset *p = tithe_cost_presets(); p->name; p++) {
+        tithe_cost *cost = NULL;
+        tithe_error error = {0};
+        char summary[240];
+        const tithe_status status = tithe_cost_create(p->spec, &cost, &error);
+        if (status) return text_fail_status(p->name, status, &error);
+        snprintf(summary, sizeof summary, "%s (%s)", p->summary, p->spec);
+        add_cost(c, p->name, summary, p->paper, tithe_cost_model_of(cost), NULL);
+        tithe_cost_free(cost);
+    }
+    if (!c->json) printf("Amounts have units: latency=1ms, bandwidth=100Mbit, payload=1472B.\n");
+    return EXIT_DONE;
+}
+
+/* What has nothing to say but its name, its parameters and its paper. */
+static void list_plain(const list_call *c, const char *kind, const char *name, const char *summary, const char *paper,
+                       const tithe_param *params)
+{
+    if (c->json)
+        json_item(add_variant(c->json, kind, name, summary, paper, params), "traits", json_array());
+    else
+        print_variant(name, summary, paper, params, NULL, NULL);
+}
+
+static int list_tuners(const list_call *c)
+{
+    if (!c->json) printf("Tuners: how much to send now\n\n");
+    for (const tithe_tuner *const *t = tithe_tuners(); *t; t++)
+        list_plain(c, "tuner", (*t)->name, (*t)->summary, (*t)->paper, NULL);
+    return EXIT_DONE;
+}
+
+static int list_data(const list_call *c)
+{
+    if (!c->json) printf("Data: sets that have a name\n\n");
+    for (const tithe_data_source *const *s = tithe_data_sources(); *s; s++)
+        list_plain(c, "data", (*s)->name, (*s)->summary, (*s)->paper, (*s)->params);
+    if (!c->json)
+        printf("A file is named by its path, or by its name in the directory that TITHE_DATA says: LIBSVM text or IDX\n"
+               "images, plain or compressed.\n");
+    return EXIT_DONE;
+}
+
+static int list_models(const list_call *c)
+{
+    if (!c->json) printf("Models: what is learned\n\n");
+    for (const tithe_model *const *m = tithe_models(); *m; m++)
+        list_plain(c, "model", (*m)->name, (*m)->summary, (*m)->paper, (*m)->params);
+    return EXIT_DONE;
+}
+
+static int list_estimators(const list_call *c)
+{
+    if (!c->json) printf("Estimators: which gradient\n\n");
+    for (const tithe_estimator *const *e = tithe_estimators(); *e; e++)
+        list_plain(c, "estimator", (*e)->name, (*e)->summary, (*e)->paper, NULL);
+    return EXIT_DONE;
+}
+
+static int list_feedbacks(const list_call *c)
+{
+    if (!c->json) printf("Feedback: what becomes of what was not sent\n\n");
+    for (const tithe_feedback *const *f = tithe_feedbacks(); *f; f++)
+        list_plain(c, "feedback", (*f)->name, (*f)->summary, (*f)->paper, NULL);
+    return EXIT_DONE;
+}
+
+static int list_schemes(const list_call *c)
+{
+    if (!c->json) printf("Schemes: who sends what to whom\n\n");
+    for (const tithe_scheme *const *s = tithe_schemes(); *s; s++)
+        list_plain(c, "scheme", (*s)->name, (*s)->summary, (*s)->paper, NULL);
+    return EXIT_DONE;
+}
+
+static int list_collectives(const list_call *c)
+{
+    if (!c->json) printf("Collectives: over which pattern\n\n");
+    for (const tithe_collective *const *p = tithe_collectives(); *p; p++)
+        list_plain(c, "collective", (*p)->name, (*p)->summary, (*p)->paper, NULL);
+    return EXIT_DONE;
+}
+
 typedef struct list_kind {
     const char *name;
     int (*list)(const list_call *c);
 } list_kind;
 
+/* The first is what `tithe list` alone shows. */
 static const list_kind kinds[] = {
-    {"codecs", list_codecs}, /* the first is what `tithe list` alone shows */
-    {"selectors", list_selectors},
-    {"quantizers", list_quantizers},
-    {"pairs", list_pairs},
+    {"codecs", list_codecs},         {"selectors", list_selectors}, {"quantizers", list_quantizers},
+    {"pairs", list_pairs},           {"costs", list_costs},         {"tuners", list_tuners},
+    {"feedback", list_feedbacks},    {"schemes", list_schemes},     {"collectives", list_collectives},
+    {"estimators", list_estimators}, {"models", list_models},       {"data", list_data},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -214,11 +334,16 @@ int cmd_list(int argc, char **argv)
 {
     const char *json = NULL;
     uint64_t n = 1000000;
-    char names[128], usage[132];
+    char names[160], summary[640];
     size_t used = 0;
     for (size_t i = 0; i < KINDS; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? "|" : "", kinds[i].name);
-    snprintf(usage, sizeof usage, "[%s]", names);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", kinds[i].name);
+    snprintf(summary, sizeof summary,
+             "Show what Tithe comes with: each variant with its parameters (range and default), the paper it comes from, "
+             "and what it promises. KIND is one of %s. 'codecs', the default, lists selectors and quantizers; 'pairs' "
+             "lists what each selector promises together with each quantizer, at an example level; those from 'costs' on "
+             "are what the options of tithe train take.",
+             names);
 
     const option options[] = {
         option_number("n", "N", "length of the vector at which promises are stated (default 1,000,000)", 1,
@@ -227,17 +352,15 @@ int cmd_list(int argc, char **argv)
         option_end(),
     };
     const command c = {
-        .positionals = usage,
+        .positionals = "[KIND]",
         .least = 0,
         .most = 1,
-        .summary = "Show what Tithe comes with: each variant with its parameters (range and default), the "
-                   "paper it comes from, and what it promises. 'codecs', the default, lists selectors and "
-                   "quantizers; 'pairs' lists what each selector promises together with each quantizer, at "
-                   "an example level.",
+        .summary = summary,
         .options = options,
         .examples = "  tithe list\n"
                     "  tithe list quantizers\n"
                     "  tithe list pairs --n 10000\n"
+                    "  tithe list costs\n"
                     "  tithe list codecs --json -",
     };
     int count, status;

@@ -1,5 +1,6 @@
 /* cmd_report.c - tithe report: one page about the traces of several runs. */
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "files.h"
 #include "json.h"
@@ -7,6 +8,30 @@
 #include "text.h"
 #include "tithe/trace.h"
 #include "verbs.h"
+
+/* A page over one of its own traces would be a sad surprise. */
+static bool is_input(const char *out, char **paths, int count)
+{
+    struct stat page, trace;
+    if (stat(out, &page) != 0 || !S_ISREG(page.st_mode)) return false;
+    for (int i = 0; i < count; i++)
+        if (stat(paths[i], &trace) == 0 && trace.st_dev == page.st_dev && trace.st_ino == page.st_ino)
+            return true;
+    return false;
+}
+
+static bool read_trace(const char *path, tithe_trace **trace)
+{
+    uint8_t *text;
+    size_t length;
+    tithe_error error = {0};
+    if (!file_read(path, &text, &length)) return false;
+    const tithe_status status =
+        tithe_trace_parse(file_input_name(path), (const char *)text, length, trace, &error);
+    free(text);
+    if (status) text_fail_status(NULL, status, &error);
+    return !status;
+}
 
 static cJSON *report_json(const char *out, tithe_trace *const *traces, int count)
 {
@@ -23,16 +48,15 @@ static cJSON *report_json(const char *out, tithe_trace *const *traces, int count
 
 static int report(char **paths, int count, const char *out, const char *title, const char *json)
 {
-    tithe_trace **traces = text_memory((size_t)count * sizeof *traces);
+    tithe_trace **traces = text_memory((size_t)count * sizeof(tithe_trace *));
     tithe_error error = {0};
     int result = EXIT_DONE, read = 0;
-    for (; !result && read < count; read++) {
+    while (!result && read < count) {
         text_progress("reading %d of %d", read + 1, count);
-        const tithe_status status = tithe_trace_read(paths[read], &traces[read], &error);
-        if (status) {
-            result = text_fail_status(NULL, status, &error);
-            break;
-        }
+        if (read_trace(paths[read], &traces[read]))
+            read++;
+        else
+            result = EXIT_BAD;
     }
     text_progress_end();
     if (!result) {
@@ -67,13 +91,16 @@ int cmd_report(int argc, char **argv)
             "Draw the runs of these traces on one HTML page: loss against steps, bytes, cost or seconds, "
             "what "
             "was sent and what was kept, where the time went, and a table of the results with the command "
-            "of each run. The page is one file and needs no network.",
+            "of each run. The page is one file and needs no network. A TRACE of - is standard input.",
         .options = options,
         .examples = "  tithe report run.csv\n"
                     "  tithe report dense.csv topk.csv cat.csv --out compare.html --title 'Top-k on a9a'",
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
+    if (file_is_standard(out)) return text_fail("The page goes to a file: name one with --out FILE");
     if (!file_can_write(out)) return EXIT_BAD;
+    if (is_input(out, argv, count))
+        return text_fail("'%s' is one of the traces, so the page must go elsewhere", out);
     return report(argv, count, out, title, json);
 }

@@ -23,6 +23,15 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
     if (!isnan(r->kept_mean) && r->kept_least < 1)
         printf("energy kept: %.3g on average, %.3g at least; SpeedUp(T) %.4g on average, %.4g at least\n", r->kept_mean,
                r->kept_least, r->speedup_mean, r->speedup_least);
+    const tithe_complexity *c = &r->complexity;
+    if (r->kept_least < 1 && !isnan(c->strongly_convex[1])) {
+        printf("steps to gap %.3g in theory%9s%16s%12s   (it took %s)\n", c->gap, "dense", "this run's T", "worst T",
+               text_group(r->steps).text);
+        const double *rows[] = {c->strongly_convex, c->convex, c->nonconvex};
+        static const char *const names[] = {"strongly convex", "convex", "not convex"};
+        for (int i = 0; i < 3; i++)
+            printf("  %-25s%14.3g%16.3g%12.3g\n", names[i], rows[i][0], rows[i][1], rows[i][2]);
+    }
     if (r->target == TITHE_TARGET_MISSED) printf("the target was not reached\n");
     if (r->stopped) printf("stopped by hand\n");
     printf("model %s\n", r->model_hash);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
@@ -17,7 +18,7 @@ bool inspect_is_trace(const uint8_t *data, size_t length)
 
 static double number_at(const tithe_trace *trace, size_t i, const tithe_column *c)
 {
-    return *(const double *)((const char *)tithe_trace_at(trace, i) + c->offset);
+    return *(const double *)(const void *)((const char *)tithe_trace_at(trace, i) + c->offset);
 }
 
 /* How many records know this column, and what the first and the last of these say. */
@@ -38,27 +39,46 @@ static column_range range_of(const tithe_trace *trace, const tithe_column *c)
     return r;
 }
 
+/* A text of the file in one line: a control character could tell the terminal to do something. */
+static char *one_line(const char *text)
+{
+    char *line = text_copy(text);
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < 32 || *c == 127) *c = ' ';
+    return line;
+}
+
+/* Bytes and steps to the last digit; what was measured in a few. */
+static text_number number_text(double value)
+{
+    const bool whole = value >= 0 && value < 0x1p53 && value == floor(value);
+    return whole ? text_group((uint64_t)value) : text_short(value);
+}
+
 static void print_trace(const char *name, const tithe_trace *trace)
 {
     const size_t count = tithe_trace_count(trace);
-    printf("%s: the trace of %s, %s record%s\n\n", name, tithe_trace_name(trace), text_group(count).text,
-           count == 1 ? "" : "s");
+    char *run = one_line(tithe_trace_name(trace));
+    printf("%s: the trace of %s, %s record%s\n\n", name, run, text_group(count).text, count == 1 ? "" : "s");
+    free(run);
     for (size_t i = 0; i < tithe_trace_fact_count(trace); i++) {
         const char *key, *value;
         tithe_trace_fact_at(trace, i, &key, &value);
+        char *line = one_line(value);
         printf("  %-16s  ", key);
-        text_wrap(stdout, 20, 20, value);
+        text_wrap(stdout, 20, 20, line);
+        free(line);
     }
     if (count == 0) {
         printf("  no record: the run stopped before its first step was looked at\n");
         return;
     }
-    printf("\n  %-16s  %12s  %12s  %s\n", "column", "first", "last", "what");
+    printf("\n  %-16s  %15s  %15s  %s\n", "column", "first", "last", "what");
     for (const tithe_column *c = tithe_columns(); c->name; c++) {
         if (c->kind != TITHE_COLUMN_NUMBER) continue;
         const column_range r = range_of(trace, c);
         if (!r.known) continue;
-        printf("  %-16s  %12s  %12s  %s%s%s\n", c->name, text_short(r.first).text, text_short(r.last).text,
+        printf("  %-16s  %15s  %15s  %s%s%s\n", c->name, number_text(r.first).text, number_text(r.last).text,
                c->doc, *c->unit ? ", " : "", c->unit);
     }
 }

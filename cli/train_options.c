@@ -66,7 +66,11 @@ static size_t message_options(train_settings *s, option *o)
     o[n++] = option_text("collective", "NAME", "auto, or what the scheme can use: ring, tree, star", &s->run.collective);
     o[n++] = option_text("transport", "NAME", "inproc: all workers in this process (default)", &s->transport);
     o[n++] = option_text("tuner", "NAME", "fixed or cat: who chooses the level (default: by the codec)", &s->run.tuner);
-    o[n++] = option_text("cost", "SPEC", "what a message costs, see `tithe list costs` (default bits)", &s->run.cost);
+    o[n++] = option_choice("level", "local|shared", "a level for each worker, or one for all (default local)", &s->level);
+    o[n++] = option_text("cost", "SPEC", "what a message costs, see `tithe list costs` (default bits); several with "
+                                         "semicolons between them are given to the workers in turn", &s->run.cost);
+    o[n++] = option_text("clients", "N/round", "so many workers, drawn anew, take part in each step (default all)",
+                         &s->clients);
     o[n++] = option_choice("count", "frame|paper", "what is charged: real frames or the papers' bits (default frame)",
                            &s->count);
     o[n++] = option_number("threads", "N", "threads (default: TITHE_THREADS, or all processors)", 1, 256, &s->threads);
@@ -93,6 +97,20 @@ bool train_options_finish(train_settings *s)
         text_fail("--transport takes inproc, not '%s'", s->transport);
         return false;
     }
+    if (s->clients) {
+        char number[32];
+        uint64_t clients;
+        const size_t length = strcspn(s->clients, "/");
+        snprintf(number, sizeof number, "%.*s", (int)length, s->clients);
+        const bool fine = s->clients[length] == 0 || strcmp(s->clients + length, "/round") == 0;
+        if (!fine || !options_number(number, 1, s->workers, &clients)) {
+            text_fail("--clients takes how many of the %s workers take part in a step, such as 5/round, not '%s'",
+                      text_group(s->workers).text, s->clients);
+            return false;
+        }
+        o->clients = (unsigned)clients;
+    }
+    o->shared_level = s->level == 1;
     o->workers = (unsigned)s->workers;
     o->batch = (size_t)s->batch;
     o->local_steps = (unsigned)s->local_steps;

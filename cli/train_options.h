@@ -9,10 +9,9 @@ enum { TRAIN_OPTIONS = 64 }; /* room for a table */
 
 typedef struct train_settings {
     tithe_train_options run;
-    bool normalize_rows;
-    int split, count, normalize;
+    int split, count, normalize, level;
     uint64_t workers, batch, local_steps, features, threads;
-    const char *transport;
+    const char *transport, *clients;
     bool deterministic;
     const char *trace, *report, *json;
 } train_settings;

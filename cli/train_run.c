@@ -205,6 +205,25 @@ void train_outcome_free(train_outcome *out)
 
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
 
+/* Steps in theory: without compression, with this run's, with the worst vector's. */
+static cJSON *complexity_json(const tithe_complexity *c)
+{
+    cJSON *json = json_object();
+    const struct {
+        const char *name;
+        const double *steps;
+    } rows[] = {{"strongly_convex", c->strongly_convex}, {"convex", c->convex}, {"nonconvex", c->nonconvex}};
+    json_number(json, "gap", c->gap);
+    for (int i = 0; i < 3; i++) {
+        cJSON *row = json_object();
+        json_number(row, "none", rows[i].steps[0]);
+        json_number(row, "data", rows[i].steps[1]);
+        json_number(row, "worst", rows[i].steps[2]);
+        json_item(json, rows[i].name, row);
+    }
+    return json;
+}
+
 cJSON *train_json(const train_outcome *out)
 {
     const tithe_train_result *r = &out->result;
@@ -246,6 +265,7 @@ cJSON *train_json(const train_outcome *out)
     json_number(json, "speedup_mean", r->speedup_mean);
     json_number(json, "speedup_least", r->speedup_least);
     json_number(json, "residual_share", r->residual_most);
+    json_item(json, "complexity", complexity_json(&r->complexity));
     json_bool(json, "stopped", r->stopped);
     return json;
 }

@@ -21,7 +21,7 @@ const data = (() => {
     uplink_bytes: { label: "Uplink bytes", kind: "bytes" },
     total_bytes: { label: "Total bytes (up + down)", kind: "bytes", sum: ["uplink_bytes", "downlink_bytes"] },
     sent_bytes: { label: "Sent bytes (all processes)", kind: "bytes" },
-    cost: { label: "Cost (uplink)", kind: "plain" },
+    cost: { label: "Cost (uplink)", kind: "amount" },
     seconds: { label: "Seconds", kind: "seconds" },
     loss: { label: "Loss", kind: "plain" },
     gap: { label: "Gap to the minimum", kind: "plain" },
@@ -35,6 +35,10 @@ const data = (() => {
     unsent: { label: "Not sent so far, |·|²", kind: "plain" },
     step_size: { label: "Step size", kind: "plain" },
   };
+  // The unit of the cost is the cost model's, which is worth naming where all runs share one.
+  const models = new Set(runs.map((run) => run.fact.cost));
+  if (models.size === 1 && [...models][0]) quantities.cost.label += `: ${[...models][0]}`;
+
   const axes = {
     x: ["step", "epochs", "uplink_bytes", "total_bytes", "sent_bytes", "cost", "seconds"],
     y: ["loss", "gap", "accuracy", "average_loss", "average_gap"],

@@ -5,6 +5,8 @@
 function sparseLogTicks(scale) {
   const decade = (v) => Math.log10(v);
   const isPower = (v) => Math.abs(decade(v) - Math.round(decade(v))) < 1e-9;
+  // Chart.js rounds outwards to the next tick, even where the axis ends at the data.
+  scale.ticks = scale.ticks.filter((t) => t.value >= scale.min && t.value <= scale.max);
   const powers = scale.ticks.filter((t) => isPower(t.value));
   if (powers.length < 2) {
     const leading = (v) => Number(v.toExponential(6).split("e")[0]);
@@ -62,7 +64,7 @@ class Plot {
         events: [], layout: { padding: { right: 12, top: 6 } },
         elements: { line: { borderWidth: 2, borderJoinStyle: "round" } },
         plugins: { legend: { display: false }, tooltip: { enabled: false } },
-        scales: { x: this.axis("linear", "", "plain"), y: this.axis("linear", "", "plain") },
+        scales: { x: this.axis("linear", "", "plain"), y: this.axis("linear", "", "plain", true) },
       },
       plugins: [cursorPlugin],
     });
@@ -73,15 +75,17 @@ class Plot {
     canvas.addEventListener("blur", () => this.onCursor(null));
   }
 
-  axis(type, label, kind) {
+  axis(type, label, kind, upright) {
     const { text, muted, grid } = theme.colours();
     return {
       type,
+      bounds: type === "logarithmic" && !upright ? "data" : "ticks",
       title: { display: label !== "", text: label, color: text },
       grid: { color: grid, borderColor: grid, tickLength: 4 },
       ticks: {
-        color: muted, maxRotation: 0, autoSkipPadding: 12, autoSkip: type === "linear",
-        callback: (value) => format.tick(value, kind),
+        color: muted, maxRotation: 0, autoSkipPadding: 12, precision: kind === "count" ? 0 : undefined,
+        autoSkip: type === "linear",
+        callback: (value) => format.tick(value, kind, type === "logarithmic"),
       },
       afterBuildTicks: type === "logarithmic" ? sparseLogTicks : undefined,
     };
@@ -93,12 +97,12 @@ class Plot {
     this.empty.hidden = drawn.length > 0;
     this.empty.textContent = what.empty;
     this.canvas.classList.toggle("blank", drawn.length === 0);
-    this.canvas.setAttribute("aria-label", `${what.y.label} against ${what.x.label}: ${drawn.map((c) => c.run.label).join(", ")}. ` +
-      "Left and right arrows move the cursor.");
+    const names = drawn.filter((curve) => !curve.dashed).map((curve) => curve.run.label).join(", ");
+    this.canvas.setAttribute("aria-label", `${what.y.label} against ${what.x.label}: ${names}. Left and right arrows move the cursor.`);
     this.chart.data.datasets = drawn.flatMap((curve) => this.datasets(curve));
     this.chart.options.scales = {
       x: this.axis(what.logX ? "logarithmic" : "linear", what.x.label, what.x.kind),
-      y: this.axis(what.logY ? "logarithmic" : "linear", what.y.label, what.y.kind),
+      y: this.axis(what.logY ? "logarithmic" : "linear", what.y.label, what.y.kind, true),
     };
     this.chart.update("none");
   }
@@ -107,7 +111,7 @@ class Plot {
     const { colour, marker } = theme.run(run.index);
     const every = Math.max(1, Math.floor(points.length / 8));
     const line = {
-      data: points, borderColor: dashed ? theme.faint(colour, 0.8) : colour, backgroundColor: colour,
+      data: points, clip: 5, borderColor: dashed ? theme.faint(colour, 0.8) : colour, backgroundColor: colour,
       borderDash: dashed ? [6, 5] : [], borderWidth: dashed ? 1.5 : 2, pointStyle: marker.style || "circle",
       pointBorderColor: colour,
       // A run of one record has no line, only its point.

@@ -3,6 +3,7 @@
 
 (() => {
   const get = (id) => document.getElementById(id);
+  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   const state = { visible: data.runs.map(() => true), cursor: null };
 
   const options = (axis) => data.axes[axis].filter(data.known);
@@ -79,11 +80,13 @@
       : `Not shown, since it ${why}: ${missing.join(", ")}.`;
     panel.kind = data.quantities[y]?.kind;
     panel.band = data.quantities[y]?.band;
+    const nothing = { label: "", kind: "plain" };
     panel.plot.draw([...bounds, ...panel.curves], {
-      x: data.quantities[x] || { label: "", kind: "plain" }, y: data.quantities[y] || { label: "", kind: "plain" }, logX, logY,
+      x: data.quantities[x] || nothing, y: data.quantities[y] || nothing, logX, logY,
       empty: data.runs.length === 0 ? "There is no run in this report."
         : shown.length === 0 ? "No run is switched on."
-        : logX || logY ? "Nothing to show: no value that a logarithmic axis could show." : "Nothing to show: no run recorded this.",
+        : logX || logY ? "Nothing to show: no value that a logarithmic axis could show."
+        : "Nothing to show: no run recorded this.",
     });
     panel.legend.setVisible(state.visible);
     showCursor(panel);
@@ -112,9 +115,11 @@
     }
     panel.plot.setCursor(state.cursor);
     panel.legend.setValues(words);
-    get(`${panel.id}-at`).textContent = state.cursor === null
-      ? "Point at the plot, or focus it and use the arrow keys, to read values."
-      : `At ${data.quantities[x].label.toLowerCase()} = ${format.number(state.cursor, data.quantities[x].kind === "count" ? "plain" : data.quantities[x].kind)}:`;
+    const { label, kind } = data.quantities[x] || { label: "", kind: "plain" };
+    // Between two records a count is no whole number.
+    const place = state.cursor === null ? "" : format.number(state.cursor, kind === "count" ? "plain" : kind);
+    get(`${panel.id}-at`).textContent = place ? `At ${label.toLowerCase()} = ${place}:`
+      : "Point at the plot, or focus it and use the arrow keys, to read values.";
   }
 
   function draw() {
@@ -144,7 +149,6 @@
   }
   get("all").addEventListener("click", () => showAll(true));
   get("none").addEventListener("click", () => showAll(false));
-  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   theme.onChange(() => {
     document.querySelectorAll(".swatch").forEach(paintSwatch);
     draw();

@@ -44,11 +44,21 @@ function fillRuns(box) {
     const details = element("details");
     const summary = element("summary");
     details.open = data.runs.length === 1;
-    summary.append(makeSwatch(run.index), element("span", "name", run.label));
-    if (run.fact.codec) summary.append(element("code", "brief", run.fact.codec));
+    const words = element("span", "words");
+    words.append(element("span", "", run.label));
+    if (run.fact.codec) words.append(element("code", "brief", run.fact.codec));
+    summary.append(makeSwatch(run.index), words);
     details.append(summary);
     if (run.fact.command) details.append(makeCommand(run.fact.command));
     details.append(makeFacts(run));
     box.append(details);
   }
+  // Paper cannot be opened: all of it is shown there.
+  const all = [...box.children];
+  let open = [];
+  window.addEventListener("beforeprint", () => {
+    open = all.map((details) => details.open);
+    all.forEach((details) => (details.open = true));
+  });
+  window.addEventListener("afterprint", () => all.forEach((details, i) => (details.open = open[i])));
 }

@@ -3,15 +3,15 @@
 
 const RESULTS = [
   { head: "Run", text: (run) => run.label },
-  { head: "Loss", value: (run) => run.final.loss },
+  { head: "Loss", value: (run) => run.final.loss, digits: 6 },
   { head: "Gap", value: (run) => run.final.gap },
   { head: "Accuracy", value: (run) => run.final.accuracy, kind: "share" },
   { head: "Steps", value: (run) => run.final.step, kind: "count" },
   { head: "Up", value: (run) => run.final.uplink_bytes, kind: "bytes" },
   { head: "Down", value: (run) => run.final.downlink_bytes, kind: "bytes" },
-  { head: "Cost", value: (run) => run.final.cost },
+  { head: "Cost", value: (run) => run.final.cost, kind: "amount" },
   { head: "Time", value: (run) => run.final.seconds, kind: "seconds" },
-  { head: "Cheaper than dense", value: (run) => run.cheaper.times, kind: "times" },
+  { head: "× cheaper", value: (run) => run.cheaper.times, kind: "times" },
 ];
 
 class ResultsTable {
@@ -52,7 +52,11 @@ class ResultsTable {
         made.append(cell);
       } else {
         const value = column.value(run);
-        made.append(element("td", "", column.kind === "times" ? this.times(run.cheaper) : format.number(value, column.kind)));
+        const times = column.kind === "times";
+        const words = times ? this.times(run.cheaper) : format.number(value, column.kind, column.digits);
+        const cell = element("td", times ? "times" : "", words);
+        cell.dataset.head = column.head; // the style sheet shows it where the table is drawn as cards
+        made.append(cell);
       }
     }
     return { run, element: made, check };
@@ -89,20 +93,19 @@ class ResultsTable {
   }
 }
 
-// How the savings were computed (src/report/summary.h), in the words of those runs that have any.
+// How the savings were computed (src/report/summary.h), for the kinds of savings that there are.
 function savingsNote() {
-  const kinds = new Set(data.runs.map((run) => run.cheaper.kind));
-  const baseline = data.runs.find((run) => run.cheaper.kind === "baseline");
-  const parts = [];
-  if (baseline) {
-    const unit = baseline.final.cost === null ? "uplink bytes" : "cost";
-    const names = new Set(data.runs.filter((r) => r.cheaper.kind === "baseline").map((r) => data.runs[r.cheaper.baseline].label));
-    parts.push(`Cheaper than dense: the ${unit} of the baseline (${[...names].join(", ")}) divided by the ${unit} of the run, both ` +
-      "until their loss was first at or below the lowest that both reached. Uplink only.");
+  const compared = data.runs.filter((run) => run.cheaper.kind === "baseline");
+  const notes = [];
+  if (compared.length > 0) {
+    const unit = compared[0].final.cost === null ? "uplink bytes" : "cost";
+    const names = [...new Set(compared.map((run) => data.runs[run.cheaper.baseline].label))].join(", ");
+    notes.push(`× cheaper than dense: the ${unit} of the baseline (${names}) divided by the ${unit} of the run, both until ` +
+      "their loss was first at or below the lowest that both reached. Uplink only.");
   }
-  if (kinds.has("dense")) {
-    parts.push(`${baseline ? "†" : "Cheaper than dense, †:"} ${baseline ? "Without" : "without"} a baseline run: uplink bytes that dense frames would have ` +
-      "taken in as many steps, divided by those that were sent.");
+  if (data.runs.some((run) => run.cheaper.kind === "dense")) {
+    notes.push("† Without a baseline to compare with: the uplink bytes that dense frames would have taken in as many steps, " +
+      "divided by those that were sent.");
   }
-  return parts.join(" ");
+  return notes.join(" ");
 }

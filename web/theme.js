@@ -4,13 +4,16 @@
 "use strict";
 
 const theme = (() => {
+  // Phases have the muted colours of Tol, so that nobody takes them for runs.
   const light = {
+    phases: ["#88ccee", "#cc6677", "#ddcc77", "#332288", "#117733", "#b3bac2"],
     runs: ["#0072b2", "#d55e00", "#009e73", "#a8467f", "#b8860b", "#2f9bd8", "#3d3d3d"],
-    text: "#1f2328", muted: "#59636e", grid: "#e4e7eb", cursor: "#6e7781", surface: "#ffffff", rest: "#b3bac2",
+    text: "#1f2328", muted: "#59636e", grid: "#e4e7eb", cursor: "#6e7781", surface: "#ffffff",
   };
   const dark = {
+    phases: ["#88ccee", "#d9798a", "#ddcc77", "#8f84e8", "#4cae6c", "#6e7781"],
     runs: ["#4aa8e8", "#ff8a3d", "#2fc79b", "#e38fc0", "#e9b949", "#9ad4ff", "#e0e0e0"],
-    text: "#e6edf3", muted: "#9da7b1", grid: "#2b323b", cursor: "#8b949e", surface: "#161b22", rest: "#6e7781",
+    text: "#e6edf3", muted: "#9da7b1", grid: "#2b323b", cursor: "#8b949e", surface: "#161b22",
   };
   const MARKERS = [
     { style: false, glyph: "" },

@@ -37,14 +37,14 @@ class TimePlot {
   }
 
   draw(visible) {
-    const { runs, text, muted, grid, rest } = theme.colours();
-    const colours = [...runs.slice(0, PHASES.length - 1), rest];
+    const { phases: colours, text, muted, grid } = theme.colours();
     this.keys.forEach((swatch, i) => swatch.style.setProperty("--run", colours[i]));
     const shown = data.runs.filter((run, i) => visible[i] && PHASES.some(([name]) => run.per_step[name] > 0));
     this.empty.hidden = shown.length > 0;
-    this.empty.textContent = visible.some(Boolean) ? "These runs did not record where their time went." : "No run is switched on.";
+    this.empty.textContent = visible.some(Boolean) ? "These runs did not record where their time went."
+      : "No run is switched on.";
     this.canvas.classList.toggle("blank", shown.length === 0);
-    this.box.style.height = `${Math.max(11, 4 + 1.9 * shown.length)}rem`;
+    this.box.style.minHeight = `${Math.max(11, 4 + 1.9 * shown.length)}rem`;
     this.canvas.setAttribute("aria-label", "Seconds per step. " + shown.map((run) => `${run.label}: ` +
       PHASES.map(([name]) => `${name} ${format.number(run.per_step[name], "seconds", 3)}`).join(", ")).join(". "));
 
@@ -52,7 +52,7 @@ class TimePlot {
     this.chart.data = {
       labels: shown.map((run) => run.label),
       datasets: PHASES.map(([name], i) => ({
-        label: name, data: shown.map((run) => run.per_step[name]), backgroundColor: colours[i], maxBarThickness: 22,
+        label: name, data: shown.map((run) => run.per_step[name]), backgroundColor: colours[i], maxBarThickness: 26,
       })),
     };
     this.chart.options.scales = {

@@ -15,7 +15,8 @@ extern "C" {
 
 typedef enum tithe_bench_suite {
     TITHE_BENCH_KERNELS = 0, /* the passes of which the codecs are made, and error compensation as a whole */
-    TITHE_BENCH_CODECS = 1   /* whole calls of tithe_encode and tithe_decode_add */
+    TITHE_BENCH_CODECS = 1,  /* whole calls of tithe_encode and tithe_decode_add */
+    TITHE_BENCH_TUNER = 2    /* choices of a level, beside a sort and scan */
 } tithe_bench_suite;
 
 typedef enum tithe_bench_verdict {

@@ -6,6 +6,7 @@
 #ifndef TITHE_COMM_H
 #define TITHE_COMM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tithe/status.h"
@@ -35,6 +36,7 @@ typedef struct tithe_transport {
 typedef struct tithe_comm {
     unsigned size;         /* ranks in all */
     unsigned first, local; /* those of this process: first, first + 1, ... */
+    unsigned server;       /* who collects: rank 0, or `size`, which is a process without a rank of its own */
     const tithe_transport *transport; /* NULL: all are here */
     void *self;
     double deadline; /* seconds that any one wait may take; 0: 30 */
@@ -44,6 +46,7 @@ typedef struct tithe_comm {
 } tithe_comm;
 
 TITHE_API tithe_comm tithe_comm_local(unsigned size);
+TITHE_API void tithe_comm_close(tithe_comm *comm); /* ends the transport; NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -34,13 +34,15 @@ typedef enum tithe_split {
 
 typedef struct tithe_data_options {
     tithe_task task;
-    const char *positive; /* "label<=10", "label==3": these become +1, all others -1; NULL: labels as they are */
-    bool normalize_rows;  /* scale each row to length 1; a zero row stays */
-    size_t features;      /* 0: the highest index seen; more is fine, fewer is refused */
+    const char
+        *positive; /* "label<=10", "label==3": these become +1, all others -1; NULL: labels as they are */
+    bool normalize_rows;   /* scale each row to length 1; a zero row stays */
+    size_t features;       /* 0: the highest index seen; more is fine, fewer is refused */
     const char *directory; /* where data sets are looked up by name; NULL: TITHE_DATA of the environment */
 } tithe_data_options;
 
-/* Rows of numbers, sparse (offsets, indices and values) or dense (values alone, `features` to a row). */
+/* Rows of numbers, sparse (offsets, indices and values) or dense (values alone, `features` to a row): dense when more
+ * than half of the values are there, which then takes less memory. */
 typedef struct tithe_data {
     size_t rows, features;
     uint64_t nonzeros;     /* values that are stored: rows * features when dense */
@@ -48,9 +50,9 @@ typedef struct tithe_data {
     const uint32_t *indices;
     const float *values;
     const double *labels;
-    unsigned classes;    /* TITHE_TASK_CLASSES: how many; otherwise 0 */
-    size_t total_rows;   /* of the whole data set, of which this may be a share */
-    unsigned workers;    /* 0: not split yet */
+    unsigned classes;      /* TITHE_TASK_CLASSES: how many; otherwise 0 */
+    size_t total_rows;     /* of the whole data set, of which this may be a share */
+    unsigned workers;      /* 0: not split yet */
     unsigned first, local; /* the workers whose rows are here: first, first + 1, ... (local of them) */
     const size_t *begin; /* local + 1 of them: where the rows of a worker begin */
     const uint32_t *original; /* of each row here, its place in the whole data set; NULL: not split yet */
@@ -58,8 +60,10 @@ typedef struct tithe_data {
     char name[128];      /* as a person would call it */
 } tithe_data;
 
-/* `source` is a path, a name in `directory` (with or without .gz, .bz2, .xz), a built-in name
- * (tithe_data_sources lists them), or a spec such as gen:sparse:... See docs/data.md. */
+/* `source` is a built-in name (tithe_data_sources lists them), with parameters or without, such as gen:sparse:rows=100;
+ * a path; or a name in `directory`, with or without .gz, .bz2, .xz, .zst. They are tried in this order. Options may be
+ * NULL: a binary task. What is wrong with a text file is told with its line, which error->position has too, from 0.
+ * See docs/data.md. */
 TITHE_API tithe_status tithe_data_open(const char *source, const tithe_data_options *options,
                                        tithe_data **data, tithe_error *error);
 TITHE_API void tithe_data_free(tithe_data *data); /* NULL is fine */
@@ -67,8 +71,9 @@ TITHE_API void tithe_data_free(tithe_data *data); /* NULL is fine */
 /* The rows of workers first .. first+local-1 out of `workers`, in an order that depends on split and seed alone:
  * a copy, so that a process holds its own share and no more. Shares differ by at most one row; the first ones are
  * the longer ones. Fewer rows than workers is refused. */
-TITHE_API tithe_status tithe_data_share(const tithe_data *all, unsigned workers, tithe_split split, uint64_t seed,
-                                        unsigned first, unsigned local, tithe_data **share, tithe_error *error);
+TITHE_API tithe_status tithe_data_share(const tithe_data *all, unsigned workers, tithe_split split,
+                                        uint64_t seed, unsigned first, unsigned local, tithe_data **share,
+                                        tithe_error *error);
 
 /* The data sets that have a name of their own, for `tithe list data`. The table ends with NULL. */
 typedef struct tithe_data_source {

@@ -46,8 +46,12 @@ typedef struct tithe_exchange_config {
                                               * feedback, otherwise gather */
     const char *collective;                  /* NULL or "auto": the scheme's first */
     const tithe_tuner *tuner;                /* NULL: the level of the codec */
+    bool shared_level;                       /* one level for all ranks, from the sum of their curves (tuner.h) */
+    const tithe_tuner *downlink_tuner;       /* the server's own: how much goes back; NULL: as the codec says */
     const tithe_cost *cost;                  /* NULL: bits */
+    const tithe_cost *const *rank_costs;     /* of each rank, in place of `cost`; NULL: the same for all */
     bool count_paper;                        /* charge the papers' bits in place of the frames */
+    unsigned taking_part; /* ranks that take part in every step, the others are skipped; 0: all of them */
     uint64_t seed;
     tithe_pool *pool;
     unsigned lanes; /* threads that may put at the same time; 0: those of the pool */
@@ -61,13 +65,16 @@ TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config
 TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
- * on a lane of its own. gamma is the step size; it must be the same on all ranks. */
+ * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as
+ * it is until finish. */
 TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                           double gamma, tithe_error *error);
 /* A rank that takes no part in this step. */
 TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, tithe_error *error);
 /* After all local ranks: move the frames, and set update to what is to be subtracted from the model. */
 TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
+/* The server's part of a step, in a process that has no rank (comm.h); the update is of no use there. */
+TITHE_API tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error);
 /* All of it, for a process with one rank: g becomes the update. */
 TITHE_API tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tithe_error *error);
 

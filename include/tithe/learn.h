@@ -64,8 +64,11 @@ typedef struct tithe_train_options {
     double momentum;
     const char *codec, *downlink, *feedback, *downlink_feedback;
     const char *scheme, *collective;
-    const char *tuner, *cost;
+    const char *tuner;
+    bool shared_level;  /* one level for all workers, in place of one for each */
+    const char *cost;   /* several with semicolons between them: worker i takes the i-th, round and round */
     bool count_paper;
+    unsigned clients;   /* workers that take part in a step, drawn anew each time; 0: all of them */
     const char *step_size; /* auto, X, X/k, decay:start=X,factor=F,every=K */
     uint64_t steps;        /* 0: no limit */
     double epochs;         /* 0: no limit */
@@ -105,6 +108,13 @@ typedef struct tithe_train_facts {
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
 
+/* Steps to reach the gap that the run reached, as the theory of CAT counts them (khirirat2021): without compression,
+ * with this run's compression (divided by the energy kept), and with the worst vector (times d/T). NAN: not known. */
+typedef struct tithe_complexity {
+    double gap;
+    double strongly_convex[3], convex[3], nonconvex[3];
+} tithe_complexity;
+
 typedef struct tithe_train_result {
     uint64_t steps;
     tithe_target target;
@@ -114,6 +124,7 @@ typedef struct tithe_train_result {
     double kept_mean, kept_least;       /* share of the energy that got through, over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
     double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
+    tithe_complexity complexity;
     tithe_constants constants;
     char codec[256], downlink[256], scheme[32], collective[32], tuner[32], estimator[32];
     double *x; /* the final iterate, if the caller gave room (it is not allocated here); may be NULL */

@@ -18,7 +18,7 @@ struct tithe_problem;
 
 /* Some rows of the local data with a weight each: the unit in which models compute. */
 typedef struct tithe_batch {
-    const uint32_t *rows;  /* NULL: rows first, first + 1, ... */
+    const uint32_t *rows; /* NULL: rows first, first + 1, ... */
     size_t first, count;
     const double *weights; /* NULL: `weight` for all of them */
     double weight;
@@ -40,7 +40,8 @@ typedef struct tithe_model {
     void (*start)(const struct tithe_problem *p, uint64_t seed, double *x); /* NULL: x = 0 */
     size_t (*scratch)(const struct tithe_problem *p);                       /* bytes for add; NULL: none */
     /* Add sum of weight * gradient of each row to g (NULL: only the loss is wanted) and return the weighted sum of
-     * the losses. `correct` (NULL: not wanted) takes how many rows were predicted right. */
+     * the losses. `correct` (NULL: not wanted) is set to how many rows were predicted right (0 where the task knows
+     * no right and wrong: TITHE_TASK_NUMBER). */
     double (*add)(const struct tithe_problem *p, const tithe_batch *batch, const double *x, double *g,
                   void *scratch, size_t *correct);
     /* Add the gradient of the penalty to g (NULL: not wanted) and return the penalty. */
@@ -59,47 +60,53 @@ typedef struct tithe_problem {
     char spec[128];
 } tithe_problem;
 
-/* spec: "logistic", "mlp:hidden=64". l2 < 0 asks for the default, L/1e4 of the loss without it. The data must have
- * been opened for the model's task, and split. */
+/* spec: "logistic", "mlp:hidden=64". l2 < 0 asks for the default, L/1e4 of the loss without it (0 where the model has
+ * no L), for which all workers must be here. The data must have been opened for the model's task, and split. */
 TITHE_API tithe_status tithe_model_find(const char *spec, const tithe_model **model, double *params,
                                         tithe_error *error);
 TITHE_API tithe_status tithe_problem_make(const char *spec, const tithe_data *share, double l2,
-                                          struct tithe_pool *pool, tithe_problem *problem, tithe_error *error);
+                                          struct tithe_pool *pool, tithe_problem *problem,
+                                          tithe_error *error);
 
 /* Loss over all rows here, penalty included, and its gradient (NULL: not wanted), summed worker by worker in rank
  * order, so the bits do not depend on the pool. Only for a problem that holds all workers. NAN when memory ran out. */
-TITHE_API double tithe_problem_loss(const tithe_problem *p, struct tithe_pool *pool, const double *x, double *g,
-                                    size_t *correct);
+TITHE_API double tithe_problem_loss(const tithe_problem *p, struct tithe_pool *pool, const double *x,
+                                    double *g, size_t *correct);
 
-/* Constants of the theory, l2 not counted (the step-size formulas add it). NAN where the model has none. */
+/* Constants of the theory, l2 not counted (the step-size formulas add it). NAN where the model has none. Only for a
+ * problem that holds all workers, as is everything below. */
 typedef struct tithe_constants {
-    double L;         /* smoothness of the mean loss: curvature * sigma_max(A)^2 / N, by power iteration */
-    double L_mean;    /* mean over all rows of L_ij = curvature * |a_ij|^2 */
-    double L_US;      /* largest L_ij */
-    double L_IS;      /* largest over workers of the mean of L_ij */
+    double L; /* smoothness of the mean loss: curvature * sigma_max(A)^2 / N, by the method of Lanczos, which
+                       * like power iteration comes from below: right to 1e-10 as a rule, never too large */
+    double L_mean;                /* mean over all rows of L_ij = curvature * |a_ij|^2 */
+    double L_US;                  /* largest L_ij */
+    double L_IS;                  /* largest over workers of the mean of L_ij */
     double sigma_star, zeta_star; /* squared: noise of uniform sampling and heterogeneity at the optimum */
     double sigma_star_IS;         /* the same under importance sampling */
 } tithe_constants;
 TITHE_API tithe_status tithe_problem_constants(const tithe_problem *p, struct tithe_pool *pool,
                                                tithe_constants *constants, tithe_error *error);
-/* Fills in sigma_star, sigma_star_IS and zeta_star from x*. */
-TITHE_API tithe_status tithe_problem_noise(const tithe_problem *p, struct tithe_pool *pool, const double *optimum,
-                                           tithe_constants *constants, tithe_error *error);
+/* Fills in sigma_star, sigma_star_IS and zeta_star from x*: means over the workers i of E|g_i - grad f_i(x*)|^2, with
+ * g_i one row's gradient, drawn uniformly, or with P(j) = L_ij / sum of L_ij and weighted by 1/(m P(j)), plus the
+ * exact gradient of the penalty; and of |grad f_i(x*)|^2. */
+TITHE_API tithe_status tithe_problem_noise(const tithe_problem *p, struct tithe_pool *pool,
+                                           const double *optimum, tithe_constants *constants,
+                                           tithe_error *error);
 
-/* The minimum, by L-BFGS, certified: |grad f(x)|^2 / (2 l2) <= 1e-12 bounds how far f(x) is above it. Kept in a
- * cache by the hash of data, model and l2 (directory: NULL for $XDG_CACHE_HOME/tithe or ~/.cache/tithe; "" for no
- * cache; a cache that cannot be read or written is no failure). Without a certificate (l2 = 0, not convex)
- * `certified` is false and `loss` NAN. */
+/* The minimum, by L-BFGS and Newton's method, certified: |grad f(x)|^2 / (2 l2) <= 1e-12 bounds how far f(x) is above
+ * it. Kept in a cache by the hash of data, model and l2 (directory: NULL for $XDG_CACHE_HOME/tithe or ~/.cache/tithe;
+ * "" for no cache; a cache that cannot be read or written is no failure). Without a certificate (l2 = 0, not convex,
+ * or rounding stands in the way) `certified` is false and `loss` NAN. */
 typedef struct tithe_optimum {
     bool certified;
     double loss;
-    double slack;     /* the certificate: f(x) - f* is at most this */
+    double slack; /* the certificate: f(x) - f* is at most this */
     unsigned iterations;
     bool cached;
     double *x; /* problem->size numbers, the caller's */
 } tithe_optimum;
-TITHE_API tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *pool, const char *cache,
-                                             tithe_optimum *optimum, tithe_error *error);
+TITHE_API tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *pool,
+                                             const char *cache, tithe_optimum *optimum, tithe_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,11 @@
 /* tuner.h - how much to send now, from what the vector and the cost of a message say.
  *
  * A tuner looks at the vector that is about to be compressed and names a level: entries, lambda, or s (codec.h,
- * tithe_call.level). No tuner (NULL) is the fixed level that the codec states. */
+ * tithe_call.level). No tuner (NULL) is the fixed level that the codec states.
+ *
+ * `cat` takes the level that buys the most progress per unit of cost, exactly: the argmax over all levels T of
+ * progress(T) / cost(len(T)), the smallest one among equals. Progress is the share of the descent of a full gradient
+ * step, F(x) - F(x+) >= progress |g|^2 / (2L), that the message guarantees; docs/design.md has it for every codec. */
 #ifndef TITHE_TUNER_H
 #define TITHE_TUNER_H
 
@@ -24,11 +28,11 @@ typedef struct tithe_tuner_call {
 } tithe_tuner_call;
 
 typedef struct tithe_choice {
-    double level;    /* for tithe_call.level */
-    double entries;  /* that will be sent, as far as it is known */
-    double progress; /* share of the descent of a full gradient step that this message buys */
-    double cost;     /* of the message */
-    const char *reason; /* static */
+    double level;       /* for tithe_call.level */
+    double entries;     /* that will be sent, as far as it is known */
+    double progress;    /* share of the descent of a full gradient step that this message buys */
+    double cost;        /* of the message */
+    const char *reason; /* static: "best efficiency", "full packet", "one entry", "everything fits", ... */
 } tithe_choice;
 
 typedef struct tithe_tuner {
@@ -38,6 +42,28 @@ typedef struct tithe_tuner {
     size_t (*scratch)(const tithe_codec *codec, size_t n);
     tithe_status (*choose)(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error);
 } tithe_tuner;
+
+TITHE_API const tithe_tuner *const *tithe_tuners(void);          /* ends with NULL */
+TITHE_API const tithe_tuner *tithe_tuner_find(const char *name); /* NULL: there is none */
+
+/* ---- one level for all workers -------------------------------------------------------------------------- */
+
+/* A shared level maximises sum_i progress_i(T) |x_i|^2 / sum_i cost_i(len(T)): the descent of the sum of the workers'
+ * losses, for the cost of all messages. Workers cannot hand around whole curves, so it is taken from a grid that is
+ * the same for all of them: 1 to 16, then steps of at most 1/16, each moved up to the last level of the same cost (a
+ * full packet). Each worker says what its own curve is there; the curves add, and so do the costs.
+ *
+ *     count = tithe_tuner_grid(&call, levels, room);                 // needs no data; at most 512 levels
+ *     tithe_tuner_curve(&call, levels, count, curve, costs, &error); // for each worker
+ *     best = tithe_tuner_best(sum_of_curves, sum_of_costs, count);   // place in levels[]
+ */
+enum { TITHE_GRID_MOST = 512 };
+TITHE_API size_t tithe_tuner_grid(const tithe_tuner_call *c, double *levels, size_t room);
+/* progress(T) |x|^2 and cost(len(T)) at each of these levels, which ascend. Exact up to rounding. Takes the scratch of
+ * the tuner cat. For selectors by magnitude (threshold) and for `all` there is no shared grid. */
+TITHE_API tithe_status tithe_tuner_curve(const tithe_tuner_call *c, const double *levels, size_t count,
+                                         double *curve, double *costs, tithe_error *error);
+TITHE_API size_t tithe_tuner_best(const double *curve, const double *costs, size_t count);
 
 #ifdef __cplusplus
 }

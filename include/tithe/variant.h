@@ -20,6 +20,14 @@ enum {
     TITHE_BLOCK = 4096           /* values handled at a time: they stay in the first-level cache */
 };
 
+/* What an amount is measured in. A number without a unit is in the first one of the list. */
+typedef enum tithe_unit {
+    TITHE_UNIT_NONE = 0,
+    TITHE_UNIT_SECONDS, /* s, ms, us, ns, min */
+    TITHE_UNIT_RATE,    /* B, kB, MB, GB, bit, kbit, Mbit, Gbit, each for a second: 10Gbit is 1e10 bit/s */
+    TITHE_UNIT_BYTES    /* B, kB, MB, GB, KiB, MiB, GiB */
+} tithe_unit;
+
 typedef struct tithe_param {
     const char *name; /* NULL ends a list */
     const char *doc;
@@ -27,7 +35,8 @@ typedef struct tithe_param {
     double min, max;
     const char *choices; /* "mean|norm": the value is the place in this list, from 0; NULL for a number */
     bool whole;          /* whole numbers only */
-    uint8_t wire; /* 0: the decoder can do without; 1..6: so many bits of the flags byte; NUMBER; LEVEL */
+    uint8_t wire;    /* 0: the decoder can do without; 1..6: so many bits of the flags byte; NUMBER; LEVEL */
+    tithe_unit unit; /* that may follow the number */
 } tithe_param;
 
 /* Names that mean the same wherever they stand: scale=unbiased|contractive and type=f32|f64 hold for the

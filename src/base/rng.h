@@ -20,7 +20,8 @@ typedef enum rng_purpose {
     RNG_SPLIT = 4, /* which rows a worker gets */
     RNG_DATA = 5,  /* generated data */
     RNG_ROWS = 6,  /* which rows an estimator looks at */
-    RNG_COIN = 7   /* of loopless SVRG */
+    RNG_COIN = 7,  /* of loopless SVRG */
+    RNG_CLIENTS = 8 /* which workers take part in a step */
 } rng_purpose;
 
 /* The finalizer of splitmix64: every bit of the result depends on every bit of z. */

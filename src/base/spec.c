@@ -122,6 +122,62 @@ static bool read_number(const char *text, double *value)
     return end != text && *end == 0;
 }
 
+/* ---- units --------------------------------------------------------------------------------------------- */
+
+typedef struct unit_name {
+    const char *name;
+    double factor;
+} unit_name;
+
+static const unit_name seconds[] = {{"s", 1},     {"ms", 1e-3}, {"us", 1e-6},
+                                    {"ns", 1e-9}, {"min", 60},  {NULL, 0}};
+static const unit_name rates[] = {
+    {"B", 1},       {"kB", 1e3},         {"MB", 1e6},         {"GB", 1e9},
+    {"bit", 0.125}, {"kbit", 1e3 / 8.0}, {"Mbit", 1e6 / 8.0}, {"Gbit", 1e9 / 8.0},
+    {NULL, 0}};
+static const unit_name sizes[] = {{"B", 1},      {"kB", 1e3},      {"MB", 1e6},         {"GB", 1e9},
+                                  {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {NULL, 0}};
+
+static const unit_name *units_of(tithe_unit unit)
+{
+    switch (unit) {
+    case TITHE_UNIT_SECONDS: return seconds;
+    case TITHE_UNIT_RATE: return rates;
+    case TITHE_UNIT_BYTES: return sizes;
+    default: return NULL;
+    }
+}
+
+static const char *unit_example(tithe_unit unit)
+{
+    switch (unit) {
+    case TITHE_UNIT_SECONDS: return ", such as 5ms";
+    case TITHE_UNIT_RATE: return ", such as 100Mbit";
+    case TITHE_UNIT_BYTES: return ", such as 1472B";
+    default: return "";
+    }
+}
+
+/* Cut the unit off the text; returns what the number before it is to be multiplied with, 0 for a unit that does not
+ * exist. A rate may say that it is one: 100Mbit/s. */
+static double cut_unit(tithe_unit unit, char *text)
+{
+    const unit_name *names = units_of(unit);
+    if (!names) return 1;
+    size_t length = strlen(text), start = length;
+    if (unit == TITHE_UNIT_RATE && length > 2 && strcmp(text + length - 2, "/s") == 0)
+        text[start = length -= 2] = 0;
+    while (start > 0 && isalpha((unsigned char)text[start - 1])) start--;
+    if (start == length) return 1;
+    for (; names->name; names++)
+        if (strcmp(names->name, text + start) == 0) {
+            text[start] = 0;
+            while (start > 0 && text[start - 1] == ' ') text[--start] = 0;
+            return names->factor;
+        }
+    return 0;
+}
+
 static tithe_status read_value(const char *owner, spec_piece word, const tithe_param *param, double *value,
                                tithe_error *error)
 {
@@ -140,10 +196,14 @@ static tithe_status read_value(const char *owner, spec_piece word, const tithe_p
                            param->name, owner, text, param->choices);
         return TITHE_OK;
     }
-    if (!read_number(text, value))
+    char number[sizeof text];
+    memcpy(number, text, length + 1);
+    const double factor = cut_unit(param->unit, number);
+    if (factor == 0 || !read_number(number, value))
         return ti_fail(error, TITHE_E_SPEC, word.start,
-                       "%s of %s must be a number from %.10g to %.10g, not \"%s\".", param->name, owner,
-                       param->min, param->max, text);
+                       "%s of %s must be a number from %.10g to %.10g%s, not \"%s\".", param->name, owner,
+                       param->min, param->max, unit_example(param->unit), text);
+    *value *= factor;
     return ti_spec_check(owner, param, *value, word.start, error);
 }
 

@@ -17,7 +17,8 @@ enum {
 };
 
 /* What the options leave open. */
-static const size_t kernel_sizes[] = {1 << 20, 1 << 24, 1 << 26}, codec_sizes[] = {1 << 20, 1 << 24};
+static const size_t kernel_sizes[] = {1 << 20, 1 << 24, 1 << 26}, codec_sizes[] = {1 << 20, 1 << 24},
+                    tuner_sizes[] = {47236, 3231961, 1 << 24}; /* RCV1, URL, and one that no cache keeps */
 static const unsigned one_and_two[] = {1, 2};
 
 /* A run that is under way. */
@@ -52,12 +53,18 @@ static void find_cpu(char *name, size_t size)
 static void fill_defaults(bench_run *run)
 {
     tithe_bench_options *o = &run->options;
-    const bool codecs = o->suite == TITHE_BENCH_CODECS;
     run->hard_everywhere = o->size_count > 0 || o->data_count > 0;
     if (o->size_count == 0) {
-        o->sizes = codecs ? codec_sizes : kernel_sizes;
-        o->size_count =
-            codecs ? sizeof codec_sizes / sizeof *codec_sizes : sizeof kernel_sizes / sizeof *kernel_sizes;
+        static const struct {
+            const size_t *sizes;
+            size_t count;
+        } defaults[] = {
+            [TITHE_BENCH_KERNELS] = {kernel_sizes, sizeof kernel_sizes / sizeof *kernel_sizes},
+            [TITHE_BENCH_CODECS] = {codec_sizes, sizeof codec_sizes / sizeof *codec_sizes},
+            [TITHE_BENCH_TUNER] = {tuner_sizes, sizeof tuner_sizes / sizeof *tuner_sizes},
+        };
+        o->sizes = defaults[o->suite].sizes;
+        o->size_count = defaults[o->suite].count;
     }
     if (o->data_count == 0) {
         o->data = tithe_bench_data();
@@ -131,7 +138,8 @@ static bool row_is_wanted(const bench_run *run, const bench_row *row, const benc
  * pattern asks for a reference. */
 static size_t choose_rows(const bench_run *run, const bench_vectors *v, const bench_row **rows)
 {
-    const bench_row *table = run->options.suite == TITHE_BENCH_CODECS ? bench_codec_rows : bench_kernel_rows;
+    static const bench_row *const tables[] = {bench_kernel_rows, bench_codec_rows, bench_tuner_rows};
+    const bench_row *table = tables[run->options.suite];
     size_t count = 0;
     bool wanted = false;
     for (size_t i = 0; table[i].name && count < BENCH_MOST_ROWS; i++) {
@@ -145,7 +153,7 @@ static size_t choose_rows(const bench_run *run, const bench_vectors *v, const be
 static tithe_status run_vector(bench_run *run, const char *data, size_t n)
 {
     const bool hard = bench_data_is_hard(data);
-    if (hard && (run->options.suite == TITHE_BENCH_CODECS || (!run->hard_everywhere && n != LONG)))
+    if (hard && (run->options.suite != TITHE_BENCH_KERNELS || (!run->hard_everywhere && n != LONG)))
         return TITHE_OK;
     const bench_row *rows[BENCH_MOST_ROWS];
     bench_vectors v = {.data = data, .n = n};

@@ -19,6 +19,8 @@ tithe_status bench_job_open(const bench_row *row, const bench_vectors *v, const 
 void bench_job_close(bench_job *job)
 {
     tithe_codec_free(job->codec);
+    tithe_cost_free(job->cost);
+    free(job->tuner_scratch);
     free(job->call.scratch);
     free(job->frame);
     free(job->seconds);

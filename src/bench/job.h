@@ -4,6 +4,7 @@
 
 #include "bench/data.h"
 #include "codec/codec.h"
+#include "tithe/cost.h"
 
 typedef struct bench_job bench_job;
 
@@ -22,6 +23,8 @@ typedef struct bench_row {
     double share;     /* of coordinates that are selected; 0 where that has no meaning */
     size_t longest;   /* not measured on longer vectors, since it is slow; 0: on all */
     bool single;      /* runs on one thread, however many the call has */
+    const char *cost; /* of a tuner */
+    bool paper;       /* the tuner counts the papers' bits */
 } bench_row;
 
 struct bench_job {
@@ -41,6 +44,9 @@ struct bench_job {
     tithe_frame_info info;
     double number;   /* what is left of a sum or a checksum */
     double *seconds; /* of each round */
+    tithe_cost *cost;
+    void *tuner_scratch;
+    size_t tuner_scratch_size;
 };
 
 /* `call` says all that does not depend on the row: seed and pool. */
@@ -64,11 +70,13 @@ extern const bench_kind bench_memcpy, bench_read, bench_read8;                  
 extern const bench_kind bench_quant_encode, bench_quant_decode, bench_select;                /* passes.c */
 extern const bench_kind bench_indices_encode, bench_indices_decode, bench_random, bench_crc; /* passes.c */
 extern const bench_kind bench_ec, bench_encode, bench_decode_add;                            /* calls.c */
+extern const bench_kind bench_choose, bench_sort_and_scan, bench_encode_chosen,
+    bench_choose_and_encode; /* tuner.c */
 
 /* ---- the tables (rows.c) ------------------------------------------------------------------------------ */
 
-extern const bench_row bench_kernel_rows[],
-    bench_codec_rows[]; /* both end with a NULL name; references first */
+extern const bench_row bench_kernel_rows[], bench_codec_rows[],
+    bench_tuner_rows[]; /* all end with a NULL name; references first */
 enum { BENCH_MEMCPY, BENCH_READ, BENCH_READ8, BENCH_REFERENCES };
 
 #endif

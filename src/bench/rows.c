@@ -73,3 +73,36 @@ const bench_row bench_codec_rows[] = {
     WHOLE("mstopk:keep=0.01"),
     {.name = NULL},
 };
+
+/* A choice runs on one thread. The affine cost is counted as the papers do, since a sort and scan that asks for the
+ * length of every frame would be slower than it has to be. */
+#define CHOICE(title, how, pair, price)                                          \
+    {                                                                            \
+        .name = title, .kind = &how, .spec = pair, .cost = price, .single = true \
+    }
+
+const bench_row bench_tuner_rows[] = {
+    {.name = "memcpy", .kind = &bench_memcpy},
+    {.name = "read", .kind = &bench_read},
+    {.name = "read8", .kind = &bench_read8},
+    {.name = "cat.affine",
+     .kind = &bench_choose,
+     .spec = "topk|raw",
+     .cost = "affine:c0=1e6",
+     .paper = true,
+     .single = true},
+    {.name = "cat.sort",
+     .kind = &bench_sort_and_scan,
+     .spec = "topk|raw",
+     .cost = "affine:c0=1e6",
+     .paper = true,
+     .single = true},
+    CHOICE("cat.packet", bench_choose, "topk|raw", "802.15.4"),
+    CHOICE("cat.sq", bench_choose, "topk|sign", "802.15.4"),
+    CHOICE("cat.ss", bench_choose, "stochastic|raw", "802.15.4"),
+    CHOICE("cat.natural", bench_choose, "topk|natural", "802.15.4"),
+    CHOICE("cat.threshold", bench_choose, "threshold|raw", "802.15.4"),
+    CHOICE("cat.encode", bench_encode_chosen, "topk|raw", "802.15.4"),
+    CHOICE("cat+encode", bench_choose_and_encode, "topk|raw", "802.15.4"),
+    {.name = NULL},
+};

@@ -12,9 +12,7 @@
 
 static unsigned width_of(size_t n) /* ceil(log2 n), 0 for n = 1 */
 {
-    unsigned width = 0;
-    while (width < 32 && (UINT64_C(1) << width) < n) width++;
-    return width;
+    return n > 1 ? 64 - (unsigned)__builtin_clzll((uint64_t)n - 1) : 0;
 }
 
 /* The best shift for one kind of m: three neighbours are looked at in one pass, and if the outer one is the
@@ -67,10 +65,14 @@ uint64_t ti_indices_max_bits(size_t count, size_t n)
     if (!indices_have_coding(count, n)) return 0;
     uint64_t least = (uint64_t)count * width_of(n);
     if (n < least) least = n;
-    for (unsigned r = 0; r < 32; r++) {
-        const uint64_t rice = (uint64_t)count * (1 + r) + (n >> r);
-        if (rice < least) least = rice;
-    }
+    /* count (1 + r) + floor(n / 2^r) is convex in r: a step adds count and saves ceil(floor(n / 2^r) / 2), which only
+     * shrinks. So it falls until a step no longer saves more than count, which is near log2(n / count). Tuners ask for
+     * this at every level that they look at. */
+    const unsigned near = 63 - (unsigned)__builtin_clzll((uint64_t)(n / count));
+    unsigned r = near > 2 ? near - 2 : 0;
+    while (r < 31 && (n >> r) - (n >> (r + 1)) > count) r++;
+    const uint64_t rice = (uint64_t)count * (1 + r) + (n >> r);
+    if (rice < least) least = rice;
     return least;
 }
 

@@ -10,6 +10,13 @@ tithe_comm tithe_comm_local(unsigned size)
     return (tithe_comm){.size = size, .local = size};
 }
 
+void tithe_comm_close(tithe_comm *comm)
+{
+    if (!comm || !comm->transport) return;
+    comm->transport->close(comm->self);
+    comm->transport = NULL;
+}
+
 void ti_comm_count(tithe_comm *comm, uint64_t messages, uint64_t bytes)
 {
     comm->sent_messages += messages;

@@ -21,4 +21,29 @@ tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void 
                              tithe_error *error);
 tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error);
 
+/* ---- small things that all processes need (together.c) -------------------------------------------------- */
+
+typedef enum comm_fold { COMM_SUM, COMM_MOST } comm_fold;
+
+/* Fold the numbers of all processes, in rank order, and hand the result to all of them. `values` holds those of this
+ * process's ranks, already folded. Does nothing when all ranks are here. */
+tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error);
+
+/* Do all processes say the same? Names both sides where two do not. */
+tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *error);
+
+/* What a process without ranks does: it serves the others until they are done. `step` is called for each exchange that
+ * wants the server. `text` takes what the workers agreed on, and is checked by `accept` before anything else. */
+typedef struct comm_service {
+    void *context;
+    tithe_status (*accept)(void *context, const char *text, tithe_error *error);
+    tithe_status (*step)(void *context, tithe_error *error);
+} comm_service;
+tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_error *error);
+/* To the server, by the first worker: a step begins; or, there will be no more. Nothing where no such server is. */
+tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error);
+tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error);
+/* Tell everybody that this process cannot go on. */
+void ti_comm_give_up(tithe_comm *comm, const char *why);
+
 #endif

@@ -79,11 +79,25 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
 {
     const char *why = scheme->refuse ? scheme->refuse(c) : NULL;
     if (!why && c->tuner && c->tuner->refuse) why = c->tuner->refuse(c->codec);
+    if (!why && c->downlink_tuner && c->downlink && c->downlink_tuner->refuse)
+        why = c->downlink_tuner->refuse(c->downlink);
+    if (!why && c->shared_level && (!c->tuner || scheme->whole))
+        why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
     if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
         why = "The server's own feedback is none or ec.";
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
     const tithe_status status = expect_contraction(c->codec, c->feedback, n, error);
     return status ? status : expect_contraction(c->downlink, c->downlink_feedback, n, error);
+}
+
+/* The levels among which a shared one is chosen. */
+static tithe_status find_levels(tithe_exchange *ex, tithe_error *error)
+{
+    const tithe_tuner_call c = ti_exchange_tuner_call(ex, 0, &(exchange_lane){0}, NULL, 1);
+    ex->level_count = tithe_tuner_grid(&c, ex->levels, TITHE_GRID_MOST);
+    if (ex->level_count) return TITHE_OK;
+    return ti_fail(error, TITHE_E_SPEC, 0, "%s has no level that ranks could share: take --level local.",
+                   tithe_codec_spec(ex->config.codec));
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
@@ -126,6 +140,10 @@ static bool make_workers(tithe_exchange *ex)
         else
             ex->workers[i].frame = room(ex->capacity, 1, &enough);
         if (enough && c->feedback->keeps) ex->workers[i].kept = room(ex->n, sizeof(float), &enough);
+        if (enough && c->shared_level) {
+            ex->workers[i].curve = room(ex->level_count, sizeof(double), &enough);
+            ex->workers[i].costs = room(ex->level_count, sizeof(double), &enough);
+        }
     }
     return enough;
 }
@@ -139,6 +157,10 @@ static bool make_server(tithe_exchange *ex)
     ex->down_frame = room(ex->down_capacity, 1, &enough);
     ex->down_scratch = room(ex->down_scratch_size, 1, &enough);
     ex->sum = room(ex->n, sizeof(float), &enough);
+    if (ex->config.downlink_tuner) {
+        ex->down_tuner_scratch_size = ex->config.downlink_tuner->scratch(down, ex->n);
+        ex->down_tuner_scratch = room(ex->down_tuner_scratch_size, 1, &enough);
+    }
     if (ex->config.downlink_feedback && ex->config.downlink_feedback->keeps)
         ex->server_kept = room(ex->n, sizeof(float), &enough);
     return enough;
@@ -183,7 +205,8 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     made->last = (tithe_exchange_record){
         .scheme = scheme->name, .collective = collective ? collective->name : scheme->collectives, .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
-    status = make_room(made, error);
+    if (c.shared_level) status = find_levels(made, error);
+    if (!status) status = make_room(made, error);
     if (status) {
         tithe_exchange_free(made);
         return status;
@@ -200,6 +223,8 @@ void tithe_exchange_free(tithe_exchange *ex)
         if (ex->workers) {
             free(ex->workers[i].frame);
             free(ex->workers[i].kept);
+            free(ex->workers[i].curve);
+            free(ex->workers[i].costs);
         }
     }
     for (unsigned l = 0; ex->lanes && l < ex->lane_count; l++) {
@@ -216,5 +241,6 @@ void tithe_exchange_free(tithe_exchange *ex)
     free(ex->server_kept);
     free(ex->down_frame);
     free(ex->down_scratch);
+    free(ex->down_tuner_scratch);
     free(ex);
 }

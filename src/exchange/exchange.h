@@ -17,6 +17,9 @@ typedef struct exchange_worker {
     double energy, unsent;
     double gamma; /* with which it was put */
     const char *reason;
+    /* a shared level is known only when all ranks were put: what is needed to encode then */
+    const float *g;
+    double *curve, *costs;
 } exchange_worker;
 
 /* What a thread needs while it puts. */
@@ -46,8 +49,16 @@ struct tithe_exchange {
     float *server_kept;  /* the server's own feedback */
     uint8_t *down_frame;
     size_t down_capacity;
-    void *down_scratch;
-    size_t down_scratch_size;
+    /* where ranks live in other processes: room for their frames, and what is known of them */
+    uint8_t *inbox; /* inbox_size bytes */
+    size_t inbox_size;
+    uint8_t **blocks;
+    size_t *lengths;
+    uint8_t *length_bytes;
+    void *down_scratch, *down_tuner_scratch;
+    size_t down_scratch_size, down_tuner_scratch_size;
+    double levels[TITHE_GRID_MOST]; /* among which a shared level is chosen */
+    size_t level_count;
     tithe_exchange_totals totals;
     tithe_exchange_record last;
 };
@@ -57,6 +68,25 @@ extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star;
 /* The call that encodes or decodes the frame of a rank in this step. */
 tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scratch, size_t scratch_size);
 
+/* What a message of a local rank, counted from 0, costs. */
+const tithe_cost *ti_exchange_cost(const tithe_exchange *ex, unsigned local);
+
+/* What tuner and feedback are told of a local rank (put.c). */
+tithe_tuner_call ti_exchange_tuner_call(const tithe_exchange *ex, unsigned local, const exchange_lane *lane,
+                                        const float *x, double gamma);
+tithe_feedback_call ti_exchange_feedback_call(const tithe_exchange *ex, const exchange_worker *w,
+                                              const tithe_call *call, const exchange_lane *lane, const float *g,
+                                              double gamma);
+/* Encode at the level of the call, and measure what was left. x is what was formed, where it was. */
+tithe_status ti_exchange_encode(const tithe_exchange *ex, exchange_worker *w, const tithe_feedback_call *c,
+                                bool formed, const float *x, tithe_error *error);
+
+/* One level for all ranks (shared_level.c): what this rank would gain and pay at each level; then, when all were put,
+ * the level and the frames. */
+tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *x,
+                               const float *g, double gamma, tithe_error *error);
+tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error);
+
 /* Is the step size in the messages already, or does it come in by other means? */
 bool ti_exchange_scaled(const tithe_exchange *ex);
 /* What a decoded message is multiplied with: 1 / ranks that took part, and gamma unless it is `scaled` already. */
@@ -64,6 +94,16 @@ double ti_exchange_weight(const tithe_exchange *ex, bool scaled);
 
 /* Add the messages of all ranks to y, times weight, in rank order. */
 tithe_status ti_exchange_decode_all(tithe_exchange *ex, double weight, float *y, tithe_error *error);
+
+/* Are there ranks in other processes? */
+static inline bool exchange_is_remote(const tithe_exchange *ex)
+{
+    return ex->config.comm->local < ex->config.comm->size;
+}
+
+/* Add the message of one rank, wherever it came from, to y, times weight. */
+tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length, double weight,
+                                float *y, tithe_error *error);
 
 /* Count the messages of this step: each rank's own, and the way back, `down` bytes to each rank. */
 void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_bits);

@@ -24,17 +24,41 @@ static bool server_keeps(const tithe_exchange *ex)
     return ex->config.downlink_feedback && ex->config.downlink_feedback->keeps;
 }
 
-static tithe_status encode_sum(tithe_exchange *ex, const tithe_codec *codec, const tithe_call *call,
+/* The server tunes its own message as a worker does. */
+static tithe_status choose_level(const tithe_exchange *ex, const float *x, float gamma, tithe_call *call,
+                                 tithe_error *error)
+{
+    const tithe_tuner_call c = {.codec = ex->config.downlink,
+                                .cost = ti_exchange_cost(ex, 0),
+                                .count_paper = ex->config.count_paper,
+                                .form = TITHE_EXCHANGE,
+                                .x = x,
+                                .n = ex->n,
+                                .gamma = gamma,
+                                .scratch = ex->down_tuner_scratch,
+                                .scratch_size = ex->down_tuner_scratch_size};
+    tithe_choice choice;
+    const tithe_status status = ex->config.downlink_tuner->choose(&c, &choice, error);
+    if (!status) call->level = choice.level;
+    return status;
+}
+
+static tithe_status encode_sum(tithe_exchange *ex, const tithe_codec *codec, tithe_call *call,
                                tithe_frame_info *info, tithe_error *error)
 {
     const double start = clock_now();
     const tithe_feedback_call c = {.codec = codec, .call = call, .kept = ex->server_kept, .g = ex->sum,
                                    .gamma = ti_exchange_scaled(ex) ? 1 : (float)ex->gamma, .n = ex->n,
                                    .frame = ex->down_frame, .capacity = ex->down_capacity};
-    const tithe_status status =
-        server_keeps(ex)
-            ? ex->config.downlink_feedback->encode(&c, false, info, error)
-            : tithe_encode(codec, call, ex->sum, ex->n, ex->down_frame, ex->down_capacity, info, error);
+    tithe_status status = TITHE_OK;
+    const bool keeps = server_keeps(ex), tuned = ex->config.downlink_tuner && ex->config.downlink;
+    if (tuned) {
+        const float *x = keeps ? ex->config.downlink_feedback->form(&c) : ex->sum;
+        status = choose_level(ex, x, keeps ? c.gamma : 1, call, error);
+    }
+    if (!status)
+        status = keeps ? ex->config.downlink_feedback->encode(&c, tuned, info, error)
+                       : tithe_encode(codec, call, ex->sum, ex->n, ex->down_frame, ex->down_capacity, info, error);
     ex->totals.encode += clock_now() - start;
     return status;
 }

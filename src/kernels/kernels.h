@@ -29,7 +29,7 @@ typedef struct natural_job {
 } natural_job;
 
 enum { NATURAL_SPAN = 2 * TITHE_BLOCK }; /* two values share a random number */
-enum { ROWS_AT_ONCE = 4 };                 /* data rows for one pass over x or g */
+enum { ROWS_AT_ONCE = 4 };               /* data rows for one pass over x or g */
 
 typedef struct select_job {
     kernel_source source;
@@ -90,9 +90,14 @@ typedef struct kernels {
     uint32_t (*crc32c)(uint32_t crc, const uint8_t *bytes, size_t n); /* without the final and initial xor */
 
     /* Learning (rows.h). Up to ROWS_AT_ONCE rows of n floats, so that x and g are read once for all of them:
-     * dots[r] = rows[r] . x, and g += scales[r] * rows[r], one row after the other. */
-    void (*rows_dot)(const float *const *rows, unsigned count, const double *x, size_t n, double *dots);
-    void (*rows_add)(const float *const *rows, unsigned count, const double *scales, size_t n, double *g);
+     * dots[r] = rows[r] . x, and g += scales[r] * rows[r], one row after the other. The two passes share the work of
+     * asking memory for ROWS_AT_ONCE rows `ahead`; where there are none, these are rows that are there already. */
+    void (*rows_dot)(const float *const *rows, unsigned count, const float *const *ahead, const double *x,
+                     size_t n, double *dots);
+    void (*rows_add)(const float *const *rows, unsigned count, const float *const *ahead,
+                     const double *scales, size_t n, double *g);
+    /* Sum of values[i] * x[indices[i]]; no index may be above INT32_MAX, which is where gathers end. */
+    double (*sparse_dot)(const uint32_t *indices, const float *values, size_t n, const double *x);
     /* Loss and slope of log(1 + exp(-label * product)) for labels +1 and -1. */
     void (*logistic)(const double *products, const double *labels, size_t n, double *losses, double *slopes);
 } kernels;

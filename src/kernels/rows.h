@@ -1,83 +1,115 @@
 /* rows.h - what the kernels of learning compute: products of data rows with the iterate, and the logistic loss.
  *
- * Rows are float, all else is double. Vectors of eight are written as such, since the compiler makes of them what each
- * instruction set has; the bits are those of the plain loop over sixteen lanes. Included by define.h, so every table
- * compiles it with its own flags. */
+ * Rows are float, all else is double; sums run over sixteen lanes, as everywhere. Rows come four at a time, so that x
+ * and g are read once for four of them; fewer are taken one by one, to the same bits. Included by define.h, so
+ * every table compiles it with its own flags. */
 #ifndef KERNELS_ROWS_H
 #define KERNELS_ROWS_H
+
+#include <math.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "kernels/kernels.h"
 #include "kernels/smooth.h"
 
-/* Eight numbers, wherever they begin. */
-typedef double row_doubles __attribute__((vector_size(64), aligned(8), may_alias));
-typedef float row_floats __attribute__((vector_size(32), aligned(4), may_alias));
+#if defined(__AVX2__)
+#include "kernels/rows_x86.h"
+#else
 
-/* How far ahead the rows are asked for, in floats. A row is read from memory once, and the processor's own guess
- * stops at the end of a page. */
-enum { ROWS_AHEAD = 512 };
-
-static inline __attribute__((always_inline)) void rows_dot_of(const float *const *rows, const unsigned count,
-                                                              const double *x, size_t n, double *dots)
+/* Element i goes to lane i mod 16; what does not fill sixteen lanes is left: they return where that begins. */
+static inline size_t rows_dot4(const float *const *rows, const float *const *ahead, const double *x, size_t n,
+                               double lanes[4][16])
 {
-    row_doubles low[ROWS_AT_ONCE] = {{0}}, high[ROWS_AT_ONCE] = {{0}};
+    (void)ahead;
+    memset(lanes, 0, 4 * sizeof *lanes);
     size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        const row_doubles x0 = *(const row_doubles *)(x + i), x1 = *(const row_doubles *)(x + i + 8);
-        for (unsigned r = 0; r < count; r++) {
-            const row_floats a0 = *(const row_floats *)(rows[r] + i),
-                             a1 = *(const row_floats *)(rows[r] + i + 8);
-            low[r] += __builtin_convertvector(a0, row_doubles) * x0;
-            high[r] += __builtin_convertvector(a1, row_doubles) * x1;
-        }
-    }
-    for (unsigned r = 0; r < count; r++) {
-        double lane[16];
-        *(row_doubles *)lane = low[r];
-        *(row_doubles *)(lane + 8) = high[r];
-        for (size_t k = i; k < n; k++) lane[k - i] += (double)rows[r][k] * x[k];
-        for (int width = 8; width; width /= 2)
-            for (int j = 0; j < width; j++) lane[j] += lane[j + width];
-        dots[r] = lane[0];
-    }
+    for (; i + 16 <= n; i += 16)
+        for (int r = 0; r < 4; r++)
+            for (size_t j = 0; j < 16; j++) lanes[r][j] += (double)rows[r][i + j] * x[i + j];
+    return i;
 }
 
-static inline void define_rows_dot(const float *const *rows, unsigned count, const double *x, size_t n,
-                                   double *dots)
+static inline size_t rows_add4(const float *const *rows, const float *const *ahead, const double *scales,
+                               size_t n, double *g)
 {
-    switch (count) { /* the compiler unrolls what it knows the number of */
-    case 4: rows_dot_of(rows, 4, x, n, dots); break;
-    case 3: rows_dot_of(rows, 3, x, n, dots); break;
-    case 2: rows_dot_of(rows, 2, x, n, dots); break;
-    default: rows_dot_of(rows, 1, x, n, dots);
+    (void)ahead;
+    const float *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+    for (size_t i = 0; i < n; i++) {
+        const double sum = g[i] + scales[0] * (double)a[i] + scales[1] * (double)b[i];
+        g[i] = sum + scales[2] * (double)c[i] + scales[3] * (double)d[i];
+    }
+    return n;
+}
+
+#endif
+
+static inline double rows_fold(double lane[16], const float *row, const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) lane[i] += (double)row[i] * x[i];
+    for (int width = 8; width; width /= 2)
+        for (int j = 0; j < width; j++) lane[j] += lane[j + width];
+    return lane[0];
+}
+
+static inline void define_rows_dot(const float *const *rows, unsigned count, const float *const *ahead,
+                                   const double *x, size_t n, double *dots)
+{
+    double lanes[4][16];
+    if (count == 4) {
+        const size_t i = rows_dot4(rows, ahead, x, n, lanes);
+        for (int r = 0; r < 4; r++) dots[r] = rows_fold(lanes[r], rows[r] + i, x + i, n - i);
+        return;
+    }
+    for (unsigned r = 0; r < count; r++) {
+        memset(lanes[0], 0, sizeof *lanes);
+        size_t i = 0;
+        for (; i + 16 <= n; i += 16)
+            for (size_t j = 0; j < 16; j++) lanes[0][j] += (double)rows[r][i + j] * x[i + j];
+        dots[r] = rows_fold(lanes[0], rows[r] + i, x + i, n - i);
     }
 }
 
 /* One row after the other, for each number: as if the rows had been added one by one. */
-static inline __attribute__((always_inline)) void rows_add_of(const float *const *rows, const unsigned count,
-                                                              const double *scales, size_t n, double *g)
+static inline void define_rows_add(const float *const *rows, unsigned count, const float *const *ahead,
+                                   const double *scales, size_t n, double *g)
 {
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        row_doubles sum = *(row_doubles *)(g + i);
-        for (unsigned r = 0; r < count; r++)
-            sum += scales[r] * __builtin_convertvector(*(const row_floats *)(rows[r] + i), row_doubles);
-        *(row_doubles *)(g + i) = sum;
+    if (count == 4) {
+        for (size_t i = rows_add4(rows, ahead, scales, n, g); i < n; i++)
+            for (int r = 0; r < 4; r++) g[i] += scales[r] * (double)rows[r][i];
+        return;
     }
-    for (; i < n; i++)
-        for (unsigned r = 0; r < count; r++) g[i] += scales[r] * (double)rows[r][i];
+    for (unsigned r = 0; r < count; r++)
+        for (size_t i = 0; i < n; i++) g[i] += scales[r] * (double)rows[r][i];
 }
 
-static inline void define_rows_add(const float *const *rows, unsigned count, const double *scales, size_t n,
-                                   double *g)
+/* Element i goes to lane i mod 8 here: rows are short. The lanes are named, so that they stay in registers. */
+static inline double define_sparse_dot(const uint32_t *indices, const float *values, size_t n,
+                                       const double *x)
 {
-    switch (count) {
-    case 4: rows_add_of(rows, 4, scales, n, g); break;
-    case 3: rows_add_of(rows, 3, scales, n, g); break;
-    case 2: rows_add_of(rows, 2, scales, n, g); break;
-    default: rows_add_of(rows, 1, scales, n, g);
+#if defined(__AVX512F__)
+    return rows_sparse_dot(indices, values, n, x);
+#else
+    double a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0;
+    for (; n >= 8; n -= 8, indices += 8, values += 8) {
+        a += (double)values[0] * x[indices[0]];
+        b += (double)values[1] * x[indices[1]];
+        c += (double)values[2] * x[indices[2]];
+        d += (double)values[3] * x[indices[3]];
+        e += (double)values[4] * x[indices[4]];
+        f += (double)values[5] * x[indices[5]];
+        g += (double)values[6] * x[indices[6]];
+        h += (double)values[7] * x[indices[7]];
     }
+    if (n > 0) a += (double)values[0] * x[indices[0]];
+    if (n > 1) b += (double)values[1] * x[indices[1]];
+    if (n > 2) c += (double)values[2] * x[indices[2]];
+    if (n > 3) d += (double)values[3] * x[indices[3]];
+    if (n > 4) e += (double)values[4] * x[indices[4]];
+    if (n > 5) f += (double)values[5] * x[indices[5]];
+    if (n > 6) g += (double)values[6] * x[indices[6]];
+    return ((a + e) + (c + g)) + ((b + f) + (d + h));
+#endif
 }
 
 /* With m = label * product and t = exp(-|m|), which is never large: loss = log(1 + exp(-m)) = max(-m, 0) + log1p(t),
@@ -86,12 +118,18 @@ static inline void define_logistic(const double *restrict products, const double
                                    double *restrict losses, double *restrict slopes)
 {
     for (size_t i = 0; i < n; i++) {
-        const double m = labels[i] * products[i], t = smooth_exp_minus(fabs(m));
-        losses[i] = (m < 0 ? -m : 0) + smooth_log1p(t);
-        slopes[i] = -labels[i] * ((m < 0 ? 1 : t) / (1 + t));
+        const double m = labels[i] * products[i], t = smooth_exp_minus(m);
+        /* m < 0 ? -m : 0, and m < 0 ? 1 : t, with masks: compilers do not vectorise the choice */
+        const uint64_t negative = -(f64_bits(m) >> 63);
+        const double excess = f64_from_bits(f64_bits(-m) & negative);
+        const double above = f64_from_bits((f64_bits(1) & negative) | (f64_bits(t) & ~negative));
+        losses[i] = excess + smooth_log1p(t);
+        slopes[i] = -labels[i] * (above / (1 + t));
     }
 }
 
-#define DEFINE_ROWS .rows_dot = define_rows_dot, .rows_add = define_rows_add, .logistic = define_logistic
+#define DEFINE_ROWS                                                                            \
+    .rows_dot = define_rows_dot, .rows_add = define_rows_add, .sparse_dot = define_sparse_dot, \
+    .logistic = define_logistic
 
 #endif

@@ -1,4 +1,4 @@
-/* smooth.h - exp(-a), log(1 + t) and log(s) in plain arithmetic, without a branch or a table.
+/* smooth.h - exp(-|a|), log(1 + t) and log(s) in plain arithmetic, without a branch or a table.
  *
  * The C library's functions differ in the last bit from machine to machine (it picks another version where the
  * processor can fuse), and they do not vectorise. These give the same bits everywhere and are right to about two
@@ -10,12 +10,15 @@
 
 #include "base/bytes.h"
 
-/* exp(-a) for a >= 0; beyond 708, where numbers end, exp(-708) = 3e-308.
+/* exp(-|a|); beyond 708, where numbers end, exp(-708) = 3e-308.
  * a = k ln 2 - r with |r| <= ln(2)/2; Taylor's series of exp(r) is then exact to double after 13 terms. */
 static inline double smooth_exp_minus(double a)
 {
     const double shift = 0x1.8p52; /* adding it leaves the nearest whole number in the lowest bits */
-    a = a > 708 ? 708 : a;         /* false for NaN, which stays */
+    a = fabs(a);                   /* a NaN may have a sign */
+    const uint64_t over =
+        -(f64_bits(708 - a) >> 63); /* a > 708 ? 708 : a, which would not vectorise; NaN stays */
+    a = f64_from_bits((f64_bits(a) & ~over) | (f64_bits(708) & over));
     const double shifted = a * 0x1.71547652b82fep+0 + shift, k = shifted - shift;
     const double r = (k * 0x1.62e42fefa3800p-1 - a) + k * 0x1.ef35793c76730p-45;
     const double q = r * r;

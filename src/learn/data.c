@@ -14,21 +14,18 @@ enum { PATH = 4096 };
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
 
-static const data_maker *const makers[] = {
-    &ti_data_gen_sparse,   &ti_data_gen_dense, &ti_data_a9a_like,     &ti_data_w8a_like,
-    &ti_data_gisette_like, &ti_data_rcv1_like, &ti_data_url_like,     &ti_data_mnist,
-    &ti_data_mnist_test,   &ti_data_fashion,   &ti_data_fashion_test,
-};
-enum { MAKERS = sizeof makers / sizeof *makers };
-
-/* The same in the public shape. */
+/* Each is the first member of its data_maker, which is how maker_of finds the rest. */
 static const tithe_data_source *const sources[] = {
     &ti_data_gen_sparse.source, &ti_data_gen_dense.source,    &ti_data_a9a_like.source,
     &ti_data_w8a_like.source,   &ti_data_gisette_like.source, &ti_data_rcv1_like.source,
     &ti_data_url_like.source,   &ti_data_mnist.source,        &ti_data_mnist_test.source,
     &ti_data_fashion.source,    &ti_data_fashion_test.source, NULL,
 };
-_Static_assert(sizeof sources / sizeof *sources == MAKERS + 1, "both tables list the same");
+
+static const data_maker *maker_of(const tithe_data_source *source)
+{
+    return (const data_maker *)source;
+}
 
 const tithe_data_source *const *tithe_data_sources(void)
 {
@@ -80,8 +77,8 @@ static void list_directory(const char *directory, char *list, size_t size)
         char name[128];
         name_of_path(entries[i]->d_name, name, sizeof name);
         free(entries[i]);
-        if (name[0] == '.' || strcmp(name, previous) == 0 || strncmp(name, "README", 6) == 0 || used >= size)
-            continue;
+        const bool is_data = name[0] != '.' && strncmp(name, "README", 6) != 0 && !strstr(name, "-idx");
+        if (!is_data || strcmp(name, previous) == 0 || used >= size) continue;
         snprintf(previous, sizeof previous, "%s", name);
         const bool fits = used + strlen(name) + 7 < size;
         const int n = snprintf(list + used, size - used, "%s%s", used ? ", " : "", fits ? name : "...");
@@ -93,11 +90,14 @@ static void list_directory(const char *directory, char *list, size_t size)
 
 static tithe_status refuse_name(const char *source, const tithe_data_options *options, tithe_error *error)
 {
-    char names[120], list[80];
+    char names[110], list[76];
     size_t used = 0;
-    for (size_t i = 0; i < MAKERS && used < sizeof names; i++)
-        used +=
-            (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", makers[i]->source.name);
+    for (const tithe_data_source *const *s = sources; *s && used < sizeof names; s++) {
+        const char *name = (*s)->name, *dash = strrchr(name, '-');
+        if (dash && strcmp(dash, "-test") == 0)
+            continue; /* one sentence has room for the sets, not for their parts */
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? " " : "", name);
+    }
     const char *directory = ti_data_directory(options);
     if (directory)
         list_directory(directory, list, sizeof list);
@@ -113,11 +113,10 @@ static tithe_status refuse_name(const char *source, const tithe_data_options *op
 /* `name`, or `name:` and parameters. */
 static const data_maker *find_maker(const char *source)
 {
-    for (size_t i = 0; i < MAKERS; i++) {
-        const size_t length = strlen(makers[i]->source.name);
-        if (strncmp(source, makers[i]->source.name, length) == 0 &&
-            (source[length] == 0 || source[length] == ':'))
-            return makers[i];
+    for (const tithe_data_source *const *s = sources; *s; s++) {
+        const size_t length = strlen((*s)->name);
+        if (strncmp(source, (*s)->name, length) == 0 && (source[length] == 0 || source[length] == ':'))
+            return maker_of(*s);
     }
     return NULL;
 }
@@ -133,8 +132,7 @@ static tithe_status make(const data_maker *maker, const char *source, const tith
     if (status) return status;
     ti_spec_defaults(maker->source.params, params);
     ti_spec_write(name, size, owner, maker->source.params, params);
-    status = maker->make(&(data_request){options, params}, d, error);
-    return status;
+    return maker->make(&(data_request){options, params}, d, error);
 }
 
 static tithe_status read_path(const char *path, data_rows *d, char *name, size_t size, tithe_error *error)
@@ -156,9 +154,10 @@ static tithe_status find(const char *source, const tithe_data_options *options, 
     if (maker) return make(maker, source, options, d, name, size, error);
 
     char path[PATH], found[PATH];
-    if (is_file(source)) return read_path(source, d, name, size, error);
+    struct stat info;
+    if (strchr(source, '/') || stat(source, &info) == 0) return read_path(source, d, name, size, error);
     const char *directory = ti_data_directory(options);
-    if (directory && *source && !strchr(source, '/') &&
+    if (directory && *source &&
         (size_t)snprintf(path, sizeof path, "%s/%s", directory, source) < sizeof path &&
         ti_data_find_file(path, found, sizeof found))
         return read_path(found, d, name, size, error);

@@ -67,7 +67,7 @@ typedef struct data_request {
 } data_request;
 
 typedef struct data_maker {
-    tithe_data_source source; /* what tithe_data_sources shows */
+    tithe_data_source source; /* first: tithe_data_sources shows pointers to it */
     tithe_status (*make)(const data_request *request, data_rows *d, tithe_error *error);
 } data_maker;
 

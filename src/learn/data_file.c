@@ -15,7 +15,7 @@
 enum { BLOCK = 1 << 18, HEAD = 4, NAME = 80 };
 
 struct data_file {
-    struct archive *archive; /* NULL: memory */
+    struct archive *archive; /* NULL: what is in memory */
     const char *memory;
     size_t left;              /* in memory */
     unsigned char head[HEAD]; /* read at once, to see what kind of file it is */
@@ -56,6 +56,7 @@ static tithe_status read_some(data_file *f, char *dst, size_t size, size_t *got,
     *got = 0;
     if (!f->archive) {
         *got = size < f->left ? size : f->left;
+        if (*got == 0) return TITHE_OK; /* there may be no memory at all */
         memcpy(dst, f->memory, *got);
         f->memory += *got;
         f->left -= *got;
@@ -109,7 +110,11 @@ static tithe_status start(data_file *f, const char *path, tithe_error *error)
                        f->name);
     struct archive_entry *entry;
     const int header = archive_read_next_header(a, &entry);
-    if (header == ARCHIVE_EOF) return TITHE_OK; /* an empty file: nothing will be read */
+    if (header == ARCHIVE_EOF) { /* an empty file: as if it were in memory, with nothing left */
+        archive_read_free(a);
+        f->archive = NULL;
+        return TITHE_OK;
+    }
     if (header != ARCHIVE_OK && header != ARCHIVE_WARN) return fail(f, error);
     return read_some(f, (char *)f->head, HEAD, &f->head_size, error);
 }

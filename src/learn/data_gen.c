@@ -14,25 +14,17 @@
 
 enum { SPARSE_ROWS, SPARSE_FEATURES, SPARSE_NOISE, SPARSE_HETEROGENEITY, SPARSE_SEED, SPARSE_DENSITY };
 
-#define GEN_PARAMS(rows, features)                                                                             \
-    {"rows", "rows", rows, 2, 1e9, NULL, true, 0},                                                             \
-        {"features", "features", features, 1, 1e9, NULL, true, 0},                                             \
-        {"noise", "of the labels: 0 none, 1 as much as the planted model says", 0.1, 0, 1000, NULL, false, 0}, \
-        {"heterogeneity",                                                                                      \
-         "0: all rows alike; more: the planted model drifts along the file",                                   \
-         0,                                                                                                    \
-         0,                                                                                                    \
-         1000,                                                                                                 \
-         NULL,                                                                                                 \
-         false,                                                                                                \
-         0},                                                                                                   \
-    {                                                                                                          \
-        "seed", "another seed is another set", 0, 0, 4294967295.0, NULL, true, 0                               \
-    }
-#define GEN_END                             \
-    {                                       \
-        NULL, NULL, 0, 0, 0, NULL, false, 0 \
-    }
+/* clang-format off */
+#define GEN_PARAMS(rows_, features_)                                                                          \
+    {.name = "rows", .doc = "how many rows", .fallback = rows_, .min = 2, .max = 1e9, .whole = true},          \
+    {.name = "features", .doc = "how many features", .fallback = features_, .min = 1, .max = 1e9, .whole = true}, \
+    {.name = "noise", .doc = "of the labels: 0 none, 1 as much as the planted model says", .fallback = 0.1,    \
+     .max = 1000},                                                                                             \
+    {.name = "heterogeneity", .doc = "0: all rows alike; more: the planted model drifts along the file",       \
+     .max = 1000},                                                                                             \
+    {.name = "seed", .doc = "another seed is another set", .max = 4294967295.0, .whole = true}
+#define GEN_END {.name = NULL}
+/* clang-format on */
 
 typedef struct gen_work {
     size_t rows, features;
@@ -113,7 +105,7 @@ static tithe_status make_sparse(const data_request *r, data_rows *d, tithe_error
 
 static const tithe_param sparse_params[] = {
     GEN_PARAMS(10000, 1000),
-    {"density", "share of the values that are there", 0.01, 0, 1, NULL, false, 0},
+    {.name = "density", .doc = "share of the values that are there", .fallback = 0.01, .max = 1},
     GEN_END,
 };
 
@@ -146,7 +138,7 @@ static tithe_status make_dense(const data_request *r, data_rows *d, tithe_error 
                        w.features);
     const tithe_status status = ti_data_make_room(d, w.rows, w.rows * w.features, true, error);
     if (status) return status;
-    double *models = malloc(2 * w.features * sizeof *models); /* both, side by side */
+    double *models = calloc(2 * w.features, sizeof *models); /* both, side by side */
     if (!models)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu features.", w.features);
     for (size_t j = 0; j < w.features; j++) {

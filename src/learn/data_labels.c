@@ -145,7 +145,7 @@ static tithe_status make_binary(data_rows *d, const char *what, tithe_error *err
 
 static tithe_status make_classes(data_rows *d, const char *what, unsigned *classes, tithe_error *error)
 {
-    label_set s = {malloc(MOST_CLASSES * sizeof *s.labels), 0};
+    label_set s = {calloc(MOST_CLASSES, sizeof *s.labels), 0};
     if (!s.labels) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the labels.");
     tithe_status status = TITHE_OK;
     if (!collect(d, &s, MOST_CLASSES))

@@ -18,7 +18,7 @@ enum { BLOCK = 1 << 20, SHOWN = 24 };
 typedef struct parser {
     data_file *file;
     data_rows *d;
-    tithe_error *error;
+    tithe_error *error; /* never NULL */
     locale_t no_country;
     size_t line; /* from 1 */
     size_t highest;
@@ -172,7 +172,7 @@ static tithe_status parse(parser *s, const char *text, size_t size)
         if (*p == '\n') continue;
         p = read_label(s, p, &d->labels[d->rows]);
         if (p) p = read_values(s, p);
-        if (!p) return s->error ? s->error->code : TITHE_E_DATA;
+        if (!p) return s->error->code;
         d->offsets[++d->rows] = d->count;
     }
     if (d->rows > UINT32_MAX)
@@ -195,13 +195,14 @@ static tithe_status run(parser *s, char **buffer, size_t room)
     size_t held = 0;
     for (bool first = true, more = true; more; first = false) {
         size_t got;
-        const tithe_status status =
-            ti_data_file_read(s->file, *buffer + held, room - 1 - held, &got, s->error);
+        /* Two places are left free: for a newline at the end, and for the NUL that strtod may want to see. */
+        const size_t free_room = room - 2 - held;
+        const tithe_status status = ti_data_file_read(s->file, *buffer + held, free_room, &got, s->error);
         if (status) return status;
-        more = got == room - 1 - held;
+        more = got == free_room;
         held += got;
-        if (!more && held && (*buffer)[held - 1] != '\n')
-            (*buffer)[held++] = '\n'; /* room - 1 left a place */
+        if (!more && held && (*buffer)[held - 1] != '\n') (*buffer)[held++] = '\n';
+        (*buffer)[held] = 0;
         const size_t skip = first && held >= 3 && memcmp(*buffer, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
         const size_t size = whole_lines(*buffer, held);
         if (size > skip) {

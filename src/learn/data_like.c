@@ -65,14 +65,17 @@ typedef struct bag_work {
     const like_bag *bag;
     double seed;
     uint32_t longest_row;
+    uint64_t first_length;
     double total; /* of all weights */
     tithe_key model;
     uint32_t *seen; /* by rank: row + 1 in which it was last picked */
 } bag_work;
 
-static size_t length_of(const bag_work *w, draw *random, size_t row)
+/* Steps of the golden ratio fill [0, 1) evenly: the mean length is the same for every seed. */
+static size_t length_of(const bag_work *w, size_t row)
 {
-    const double length = ti_like_curve(w->bag->lengths, draw_unit(random));
+    const uint64_t golden = w->first_length + row * RNG_GOLDEN;
+    const double length = ti_like_curve(w->bag->lengths, (double)(golden >> 11) * 0x1p-53);
     return row == w->longest_row ? w->bag->longest : (size_t)(length + 0.5);
 }
 
@@ -107,7 +110,22 @@ static void sort_words(word *words, size_t n)
     }
 }
 
-static void pick_words(const bag_work *w, draw *random, size_t row, word *words, size_t n)
+static double weight_of(const bag_work *w, uint32_t rank)
+{
+    const like_bag *bag = w->bag;
+    if (rank < bag->planted_from || rank % bag->planted_each) return bag->rest;
+    return bell_of_bits(rng_at(w->model, rank)) + 2;
+}
+
+static double leaning_of(const bag_work *w, uint32_t rank)
+{
+    const uint64_t bits = rng_at(w->model, rank);
+    if ((double)(bits >> 11) * 0x1p-53 >= w->bag->leaning_share) return 0;
+    return bits & 1 ? w->bag->lean : -w->bag->lean;
+}
+
+/* n different words, for a row that leans by c. */
+static void pick_words(const bag_work *w, draw *random, size_t row, double c, word *words, size_t n)
 {
     const like_bag *bag = w->bag;
     for (size_t i = 0; i < n;) {
@@ -115,43 +133,46 @@ static void pick_words(const bag_work *w, draw *random, size_t row, word *words,
         const uint32_t first = bag->bins[bin].first;
         const uint32_t rank = first + draw_below(random, bag->bins[bin + 1].first - first);
         if (w->seen[rank] == row + 1) continue;
+        if (bag->lean > 0 && draw_unit(random) * (1 + bag->lean) > 1 + c * leaning_of(w, rank)) continue;
         w->seen[rank] = (uint32_t)row + 1;
         words[i++] = (word){(uint32_t)(rank * STRIDE % bag->features), rank, bin};
     }
     sort_words(words, n);
 }
 
-static double model_weight(const bag_work *w, uint32_t rank)
-{
-    if (rank >= w->bag->model_ranks) return 0;
-    const uint64_t bits = rng_at(w->model, rank);
-    if ((double)(rng_mix(bits) >> 11) * 0x1p-53 >= w->bag->model_share) return 0;
-    return bell_of_bits(bits) + w->bag->model_offset;
-}
-
+/* Returns what the planted words say. */
 static double fill_row(const bag_work *w, draw *random, const word *words, size_t n, uint32_t *indices,
                        float *values)
 {
-    double margin = 0, squares = 0, scale = 1;
+    double margin = 0, squares = 0;
     for (size_t i = 0; i < n; i++) {
         const double value = w->bag->value ? w->bag->value(w->bag, random, words[i].rank, words[i].bin) : 1;
         indices[i] = words[i].index;
         values[i] = (float)value;
         squares += value * value;
-        margin += value * model_weight(w, words[i].rank);
+        if (w->bag->lean == 0) margin += value * weight_of(w, words[i].rank);
     }
-    if (w->bag->unit_rows && squares > 0) scale = 1 / sqrt(squares);
+    const double scale = w->bag->unit_rows && squares > 0 ? 1 / sqrt(squares) : 1;
     for (size_t i = 0; i < n && scale != 1; i++) values[i] = (float)((double)values[i] * scale);
-    return margin * scale;
+    return margin;
+}
+
+/* More rows that lean clearly than rows that hardly do: the density grows with |c|. */
+static double draw_lean(draw *random)
+{
+    const double u = 2 * draw_unit(random) - 1;
+    return u < 0 ? -sqrt(-u) : sqrt(u);
 }
 
 static void fill_rows(const bag_work *w, data_rows *d, size_t rows, word *words, double *margins)
 {
     for (size_t i = 0; i < rows; i++) {
         draw random = draw_start(w->seed, DRAW_ROWS, i);
-        const size_t n = length_of(w, &random, i);
-        pick_words(w, &random, i, words, n);
-        margins[i] = fill_row(w, &random, words, n, d->indices + d->count, d->values + d->count);
+        const size_t n = length_of(w, i);
+        const double c = draw_lean(&random);
+        pick_words(w, &random, i, c, words, n);
+        const double planted = fill_row(w, &random, words, n, d->indices + d->count, d->values + d->count);
+        margins[i] = w->bag->lean > 0 ? c : planted;
         d->count += n;
         d->offsets[i + 1] = d->count;
     }
@@ -165,13 +186,11 @@ tithe_status ti_like_make_bag(const like_bag *bag, const double *params, data_ro
     bag_work w = {.bag = bag, .seed = seed, .model = draw_start(seed, DRAW_MODEL, 0).key};
     draw chosen = draw_start(seed, DRAW_OTHER_MODEL, 0);
     w.longest_row = draw_below(&chosen, (uint32_t)rows);
+    w.first_length = draw_bits(&chosen);
     for (const like_bin *b = bag->bins; b->weight > 0; b++) w.total += b->weight;
 
     size_t count = 0;
-    for (size_t i = 0; i < rows; i++) {
-        draw random = draw_start(seed, DRAW_ROWS, i);
-        count += length_of(&w, &random, i);
-    }
+    for (size_t i = 0; i < rows; i++) count += length_of(&w, i);
     tithe_status status = ti_data_make_room(d, rows, count, false, error);
     double *margins = malloc(rows * sizeof *margins);
     word *words = malloc((bag->longest + 1) * sizeof *words);

@@ -11,15 +11,14 @@
 
 enum { LIKE_SCALE, LIKE_SEED }; /* places in the table of parameters, the same for all look-alikes */
 
-#define LIKE_PARAMS(default_scale)                                                                           \
-    {                                                                                                        \
-        {"scale", "share of the rows of the real set", default_scale, 0.001, 1, NULL, false, 0},             \
-            {"seed", "another seed is another set with the same statistics", 0, 0, 4294967295.0, NULL, true, \
-             0},                                                                                             \
-        {                                                                                                    \
-            NULL, NULL, 0, 0, 0, NULL, false, 0                                                              \
-        }                                                                                                    \
-    }
+/* clang-format off */
+#define LIKE_PARAMS(default_scale)                                                                            \
+    {{.name = "scale", .doc = "share of the rows of the real set", .fallback = default_scale, .min = 0.001,    \
+      .max = 1},                                                                                               \
+     {.name = "seed", .doc = "another seed is another set with the same statistics", .max = 4294967295.0,      \
+      .whole = true},                                                                                          \
+     {.name = NULL}}
+/* clang-format on */
 
 /* A curve through points with ascending `at`. */
 typedef struct like_point {
@@ -47,9 +46,13 @@ typedef struct like_bag {
     const like_point *lengths;      /* of a row, over a uniform number in [0, 1) */
     const like_bin *bins;
     double positive, noise;
-    uint32_t model_ranks; /* the planted model looks at these most frequent features, */
-    double model_share;   /* and of them at this share */
-    double model_offset;  /* added to the mean of its weights, which otherwise is 0 */
+    /* How labels come about. Planted words: the margin of a row is the sum over its words of value * weight. Every
+     * planted_each-th word from rank planted_from on has a weight, bell-shaped around 2; all others have `rest`. */
+    uint32_t planted_from, planted_each;
+    double rest;
+    /* Leaning words: the margin of a row is a number c between -1 and 1, and a word whose leaning is b = lean, 0 or -lean
+     * (0 for all but leaning_share of them) is picked 1 + c b times as often. Topics of texts are like that. */
+    double lean, leaning_share;
     bool unit_rows;
     double (*value)(const struct like_bag *bag, draw *random, uint32_t rank, uint32_t bin);
 } like_bag;

@@ -9,12 +9,11 @@
 #include "learn/data_like.h"
 
 enum { ROWS = 6000, FEATURES = 5000, STROKES = 16 };
-static const double noise = 0.25;
+static const double noise = 0.05;
 
 typedef struct pixel {
-    double limit;  /* of stroke + noise above which it is on */
-    double pull;   /* of its stroke; 0: meaningless */
-    double weight; /* in the planted model */
+    double limit; /* of stroke + noise above which it is on */
+    double pull;  /* of its stroke; 0: meaningless */
 } pixel;
 
 static void make_pixels(double seed, pixel *pixels)
@@ -22,9 +21,8 @@ static void make_pixels(double seed, pixel *pixels)
     draw random = draw_start(seed, DRAW_MODEL, 0);
     for (int j = 0; j < FEATURES; j++) {
         const double u = draw_unit(&random), side = draw_unit(&random);
-        pixels[j].limit = 0.45 + 1.3 * u;
-        pixels[j].pull = j % 2 ? 0 : side < 0.5 ? -0.9 : 0.9;
-        pixels[j].weight = draw_unit(&random) < 0.1 ? draw_bell(&random) : 0;
+        pixels[j].limit = 0.47 + 1.8 * u;
+        pixels[j].pull = j % 2 ? 0 : side < 0.5 ? -2.0 : 2.0;
     }
 }
 
@@ -32,16 +30,18 @@ static double fill_row(double seed, size_t row, const pixel *pixels, float *valu
 {
     draw random = draw_start(seed, DRAW_ROWS, row);
     double strokes[STROKES], margin = 0;
-    for (int s = 0; s < STROKES; s++) strokes[s] = draw_bell(&random);
+    for (int s = 0; s < STROKES; s++) {
+        strokes[s] = draw_bell(&random);
+        margin += s % 4 ? 0 : strokes[s]; /* every fourth stroke tells the two digits apart */
+    }
     for (int j = 0; j < FEATURES; j++) {
         const pixel *p = &pixels[j];
         const uint64_t bits = draw_bits(&random);
         const double own = bell_of_bits(bits), reach = p->pull * strokes[j / 2 % STROKES] + own - p->limit;
         double value = -1;
         if (reach > 0) /* the brighter, the further above its limit; some stand exactly in the middle */
-            value = bits % 1024 < 44 ? 0 : reach > 2 ? 1 : reach - 1;
+            value = bits % 1024 < 47 ? 0 : reach > 2 ? 1 : reach - 1;
         values[j] = (float)value;
-        margin += p->weight * value;
     }
     return margin;
 }

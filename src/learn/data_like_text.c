@@ -7,13 +7,13 @@
 
 /* ---- w8a ------------------------------------------------------------------------------------------------------ */
 
-static const like_point w8a_lengths[] = {{0, -0.5},  {0.05, 0},   {0.10, 1},   {0.20, 3},  {0.30, 5},
-                                         {0.40, 7},  {0.50, 9},   {0.60, 11},  {0.70, 14}, {0.80, 18},
-                                         {0.85, 21}, {0.90, 25},  {0.95, 33},  {0.97, 39}, {0.98, 45},
-                                         {0.99, 54}, {0.995, 64}, {0.999, 84}, {1, 114}};
+static const like_point w8a_lengths[] = {
+    {0, -0.5},     {0.05, -0.15}, {0.10, 0.85},  {0.20, 2.85},  {0.30, 4.85}, {0.40, 6.85}, {0.50, 8.85},
+    {0.60, 10.85}, {0.70, 13.85}, {0.80, 17.85}, {0.85, 20.85}, {0.90, 25},   {0.95, 33},   {0.97, 39},
+    {0.98, 45},    {0.99, 54},    {0.995, 64},   {0.999, 84},   {1, 114}};
 
-static const like_bin w8a_bins[] = {{0, 4153},   {1, 3391},   {2, 2817},   {3, 2804},   {4, 4608},
-                                    {6, 3980},   {8, 6505},   {12, 5264},  {16, 8935},  {24, 7464},
+static const like_bin w8a_bins[] = {{0, 5022},   {1, 4100},   {2, 3406},   {3, 3390},   {4, 5572},
+                                    {6, 4813},   {8, 7865},   {12, 6364},  {16, 10097}, {24, 8434},
                                     {32, 11089}, {48, 8968},  {64, 7153},  {80, 5861},  {96, 4934},
                                     {112, 3780}, {128, 3249}, {144, 2424}, {160, 1054}, {176, 559},
                                     {192, 332},  {208, 204},  {224, 327},  {256, 143},  {300, 0}};
@@ -28,9 +28,10 @@ static tithe_status make_w8a(const data_request *r, data_rows *d, tithe_error *e
                                  .lengths = w8a_lengths,
                                  .bins = w8a_bins,
                                  .positive = 0.029729,
-                                 .noise = 0.5,
-                                 .model_ranks = 300,
-                                 .model_share = 0.5};
+                                 .noise = 0.4,
+                                 .planted_from = 64,
+                                 .planted_each = 32,
+                                 .rest = -0.22};
     return ti_like_make_bag(&bag, r->params, d, error);
 }
 
@@ -42,9 +43,9 @@ const data_maker ti_data_w8a_like = {
 /* ---- RCV1 ------------------------------------------------------------------------------------------------------- */
 
 static const like_point rcv1_lengths[] = {
-    {0, 11},    {0.05, 20},  {0.10, 25},  {0.15, 29},  {0.20, 32},  {0.25, 37},  {0.30, 41},
-    {0.35, 46}, {0.40, 51},  {0.45, 57},  {0.50, 62},  {0.55, 69},  {0.60, 75},  {0.65, 83},
-    {0.70, 93}, {0.75, 103}, {0.80, 118}, {0.85, 135}, {0.90, 157}, {0.95, 186}, {1, 314}};
+    {0, 10},    {0.05, 19}, {0.10, 23},  {0.15, 27},  {0.20, 30},  {0.25, 34},  {0.30, 38},
+    {0.35, 43}, {0.40, 47}, {0.45, 53},  {0.50, 58},  {0.55, 64},  {0.60, 70},  {0.65, 77},
+    {0.70, 86}, {0.75, 96}, {0.80, 110}, {0.85, 126}, {0.90, 146}, {0.95, 173}, {1, 314}};
 
 static const like_bin rcv1_bins[] = {
     {0, 786},     {1, 573},     {2, 561},     {3, 533},     {4, 985},     {6, 806},     {8, 1094},
@@ -53,13 +54,15 @@ static const like_bin rcv1_bins[] = {
     {1448, 5997}, {2048, 4706}, {2896, 3614}, {4096, 2889}, {5792, 2286}, {8192, 1804}, {11585, 1323},
     {16384, 962}, {23170, 601}, {32768, 361}, {47236, 0}};
 
-/* (1 + ln count) ln(1 / frequency), the usual weight of a word. P(count >= k) = 1/k^2. */
+/* (1 + ln count) ln(7 + 1 / frequency): the usual weight of a word, but not quite so small for the most frequent
+ * ones, since it is they that decide about L. P(count >= k) = 1/k^2. */
 static double tf_idf(const like_bag *bag, draw *random, uint32_t rank, uint32_t bin)
 {
     enum { MOST = 50 };
+    (void)rank;
     const like_bin *b = bag->bins + bin;
     const double words = (double)(b[1].first - b->first);
-    const double idf = plain_log(words / (b->weight * 0.00065)) + 0 * rank;
+    const double idf = plain_log(7 + words / (b->weight * 0.00060));
     const double count = floor(1 / sqrt(1 - draw_unit(random)));
     return count < 2 ? idf : idf * (1 + plain_log(count < MOST ? count : MOST));
 }
@@ -74,9 +77,9 @@ static tithe_status make_rcv1(const data_request *r, data_rows *d, tithe_error *
                                  .lengths = rcv1_lengths,
                                  .bins = rcv1_bins,
                                  .positive = 0.5183,
-                                 .noise = 0.25,
-                                 .model_ranks = 4096,
-                                 .model_share = 0.25,
+                                 .noise = 0.1,
+                                 .lean = 0.66,
+                                 .leaning_share = 0.66,
                                  .unit_rows = true,
                                  .value = tf_idf};
     return ti_like_make_bag(&bag, r->params, d, error);
@@ -114,9 +117,9 @@ static tithe_status make_url(const data_request *r, data_rows *d, tithe_error *e
                                  .lengths = url_lengths,
                                  .bins = url_bins,
                                  .positive = 0.3306,
-                                 .noise = 0.2,
-                                 .model_ranks = 32768,
-                                 .model_share = 0.2,
+                                 .noise = 0.05,
+                                 .lean = 0.9,
+                                 .leaning_share = 0.5,
                                  .value = url_value};
     return ti_like_make_bag(&bag, r->params, d, error);
 }

@@ -15,15 +15,15 @@ static tithe_status no_memory(tithe_error *error, size_t rows, size_t values)
                    values);
 }
 
-/* `p` stays valid when there is no memory. */
+/* `p` points to any kind of pointer, which stays as it is when there is no memory. */
 static bool resize(void *p, size_t count, size_t width)
 {
     if (width && count > SIZE_MAX / width) return false;
-    void *moved;
-    memcpy(&moved, p, sizeof moved);
-    moved = realloc(moved, count ? count * width : 1);
+    void *old;
+    memcpy(&old, p, sizeof old);
+    void *moved = realloc(old, count ? count * width : 1);
     if (moved) memcpy(p, &moved, sizeof moved);
-    return moved != NULL;
+    return moved != NULL; /* cppcheck-suppress memleak ; it went through memcpy into the caller's pointer */
 }
 
 static size_t more(size_t room, size_t needed)

@@ -17,6 +17,35 @@ static tithe_pool *pool_for(const run *r, double numbers)
     return numbers >= WORTH_THREADS ? r->pool : NULL;
 }
 
+/* ---- who takes part --------------------------------------------------------------------------------------- */
+
+static bool takes_part(const run *r, unsigned worker)
+{
+    return !r->active || r->active[worker];
+}
+
+/* Some of all workers, each set of them as likely as any other: the first steps of a shuffle. */
+static void draw_clients(run *r)
+{
+    if (!r->clients) return;
+    const unsigned all = r->share->local;
+    const tithe_key key = ti_rng_key(r->o->seed, (uint32_t)r->step, 0, 0, RNG_CLIENTS);
+    memset(r->active, 0, all * sizeof *r->active);
+    for (unsigned i = 0; i < r->o->clients; i++) {
+        const unsigned j = i + (unsigned)((rng_at(key, i) >> 32) * (all - i) >> 32);
+        const unsigned chosen = r->clients[j];
+        r->clients[j] = r->clients[i];
+        r->clients[i] = chosen;
+        r->active[chosen] = true;
+    }
+}
+
+/* The loss of x comes with the gradients of all workers, over all rows. */
+static bool has_free_loss(const run *r)
+{
+    return !r->estimator->samples && !r->clients;
+}
+
 /* ---- gradients ----------------------------------------------------------------------------------------- */
 
 /* H steps on its own; what is sent is the way that it went, over the step size, so that all units stay the same. */
@@ -53,7 +82,8 @@ static void compute_worker(run *r, run_lane *lane, unsigned worker)
 static void compute_lane(void *context, unsigned l)
 {
     run *r = context;
-    for (unsigned w = l; w < r->share->local; w += r->lane_count) compute_worker(r, &r->lanes[l], w);
+    for (unsigned w = l; w < r->share->local; w += r->lane_count)
+        if (takes_part(r, w)) compute_worker(r, &r->lanes[l], w);
 }
 
 static double numbers_in_a_step(const run *r)
@@ -63,8 +93,15 @@ static double numbers_in_a_step(const run *r)
     return rows * width + (double)r->size * r->share->local;
 }
 
+static double passes_in_a_step(const run *r)
+{
+    const double share = r->clients ? (double)r->o->clients / r->share->workers : 1;
+    return share * r->estimator->passes(r->m, r->estimate.batch);
+}
+
 static void compute_gradients(run *r)
 {
+    draw_clients(r);
     const double start = clock_now();
     ti_pool_run(pool_for(r, numbers_in_a_step(r)), r->lane_count, compute_lane, r);
     r->compute += clock_now() - start;
@@ -112,7 +149,9 @@ static void put_lane(void *context, unsigned l)
     put_context *c = context;
     run *r = c->r;
     for (unsigned w = l; w < r->share->local && !c->status[l]; w += r->lane_count)
-        c->status[l] = tithe_exchange_put(r->exchange, w, l, r->gradients + w * r->size, r->gamma, &c->errors[l]);
+        c->status[l] = takes_part(r, w) ? tithe_exchange_put(r->exchange, w, l, r->gradients + w * r->size, r->gamma,
+                                                             &c->errors[l])
+                                        : tithe_exchange_skip(r->exchange, w, &c->errors[l]);
 }
 
 /* Numbers that are not finite come from steps that were too long. */
@@ -153,6 +192,7 @@ static void account_step(run *r)
     const double kept = 1 - e.unsent / e.energy;
     const double speedup = e.level > 0 ? kept * (double)r->size / e.level : 0; /* nothing sent, nothing gained */
     r->measured++;
+    r->level_sum += e.level;
     r->kept_sum += kept;
     r->kept_least = fmin(r->kept_least, kept);
     r->speedup_sum += speedup;
@@ -259,7 +299,7 @@ static uint64_t record_distance(const run *r)
 {
     const bool costly = !(r->problem.model->curvature > 0);
     const double each = costly ? 1 : 8, least = costly ? 5 : 20, most = r->o->records ? r->o->records : 400;
-    const double passes = r->estimator->passes(r->m, r->estimate.batch) +
+    const double passes = passes_in_a_step(r) +
                           (r->estimator == &ti_estimator_lsvrg ? 1 / r->m : 0);
     double steps = INFINITY;
     if (r->o->steps) steps = (double)r->o->steps;
@@ -299,7 +339,7 @@ static tithe_status take_step(run *r, tithe_error *error)
     if (r->estimator == &ti_estimator_lsvrg) toss_coin(r);
     apply_update(r);
     r->step++;
-    r->epochs += r->o->local_steps * r->estimator->passes(r->m, r->estimate.batch);
+    r->epochs += r->o->local_steps * passes_in_a_step(r);
     account_step(r);
     return TITHE_OK;
 }
@@ -307,7 +347,7 @@ static tithe_status take_step(run *r, tithe_error *error)
 static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
-    const bool free_loss = !r->estimator->samples;
+    const bool free_loss = has_free_loss(r);
     r->gamma = ti_steps_at(&r->steps, r->step);
     r->estimate.step = (uint32_t)r->step;
     compute_gradients(r);
@@ -332,13 +372,14 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
     ti_average_add(&r->average, r->x);
     if (r->estimate.anchor) move_anchor(r, r->x);
     tithe_status status = TITHE_OK;
-    if (r->estimator->samples) status = look(r, NAN, error);
-    bool ended = r->estimator->samples && is_done(r);
+    const bool free_loss = has_free_loss(r);
+    if (!free_loss) status = look(r, NAN, error);
+    bool ended = !free_loss && is_done(r);
     while (!status && !ended) {
         const uint64_t before = r->step;
         status = one_step(r, distance, error);
         /* with a loss for free, the end is seen only when the next gradients are there */
-        ended = is_done(r) && (r->estimator->samples || r->step == before);
+        ended = is_done(r) && (!free_loss || r->step == before);
         if (!ended && r->stopped) ended = true;
     }
     if (classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */

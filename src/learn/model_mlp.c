@@ -1,6 +1,7 @@
 /* model_mlp.c - a network with one hidden layer: W2 f(W1 a + b1) + b2, then softmax and cross-entropy.
  *
- * x holds W1 (hidden x features), b1 (hidden), W2 (classes x hidden) and b2 (classes), one after the other: four layers.
+ * x holds W1 (hidden x features), b1 (hidden), W2 (classes x hidden) and b2 (classes), one after the other: four
+ * layers.
  * Rows come in blocks, and everything about a block is kept unit by unit, so that the inner loops run along the rows:
  * z[h * MOST_ROWS + i] belongs to unit h and row i. */
 #include <math.h>

@@ -104,15 +104,44 @@ static tithe_status default_feedback(const char *spec, const char **name, tithe_
 }
 
 /* A codec that states its level is sent at that level; the others are tuned. */
-static tithe_status find_tuner(run *r, const char *spec, tithe_error *error)
+static tithe_status find_tuner(const char *spec, const char *name, const tithe_tuner **tuner, tithe_error *error)
 {
     tithe_codec *codec;
     tithe_status status = make_codec(spec, false, true, &codec, error);
     if (status) return status;
-    const char *name = or_else(r->o->tuner, codec->has_level ? "fixed" : "cat");
+    name = or_else(name, codec->has_level ? "fixed" : "cat");
     tithe_codec_free(codec);
+    *tuner = NULL;
     if (strcmp(name, "fixed") == 0) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0, "There is no tuner '%s': take fixed.", name);
+    *tuner = tithe_tuner_find(name);
+    if (*tuner) return TITHE_OK;
+    return ti_fail(error, TITHE_E_SPEC, 0, "There is no tuner '%s': take fixed or cat.", name);
+}
+
+/* "802.15.4;ethernet-udp": clients on different links. What is added up must be of one kind. */
+static tithe_status make_costs(run *r, tithe_error *error)
+{
+    const char *text = or_else(r->o->cost, "bits");
+    size_t count = 1;
+    for (const char *c = text; *c; c++) count += *c == ';';
+    r->costs = calloc(count, sizeof *r->costs);
+    r->rank_costs = calloc(r->o->workers, sizeof *r->rank_costs);
+    if (!r->costs || !r->rank_costs) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for costs.");
+    tithe_status status = TITHE_OK;
+    while (!status && r->cost_count < count) {
+        char spec[512];
+        const size_t length = strcspn(text, ";");
+        snprintf(spec, sizeof spec, "%.*s", (int)length, text);
+        status = tithe_cost_create(spec, &r->costs[r->cost_count], error);
+        if (status) return status;
+        const char *unit = tithe_cost_unit(r->costs[r->cost_count++]), *first = tithe_cost_unit(r->costs[0]);
+        if (strcmp(unit, first) != 0)
+            return ti_fail(error, TITHE_E_SPEC, 0, "Costs in %s and in %s cannot be added: give all workers the same unit.",
+                           first, unit);
+        text += length + 1;
+    }
+    for (unsigned w = 0; w < r->o->workers; w++) r->rank_costs[w] = r->costs[w % count];
+    return status;
 }
 
 static tithe_status make_codecs(run *r, tithe_error *error)
@@ -122,12 +151,14 @@ static tithe_status make_codecs(run *r, tithe_error *error)
     tithe_status status = TITHE_OK;
     if (!feedback) status = default_feedback(spec, &feedback, error);
     if (!status) status = tithe_feedback_find(feedback, &r->feedback, error);
-    if (!status) status = find_tuner(r, spec, error);
+    if (!status) status = find_tuner(spec, o->tuner, &r->tuner, error);
     if (!status) status = make_codec(spec, r->feedback->contracts || r->tuner, r->tuner != NULL, &r->codec, error);
-    if (!status) status = tithe_cost_create(or_else(o->cost, "bits"), &r->cost, error);
+    if (!status) status = make_costs(r, error);
     if (!status) status = tithe_feedback_find(or_else(o->downlink_feedback, "none"), &r->downlink_feedback, error);
+    if (!status && o->downlink) status = find_tuner(o->downlink, NULL, &r->downlink_tuner, error);
     if (!status && o->downlink)
-        status = make_codec(o->downlink, r->downlink_feedback->contracts, false, &r->downlink, error);
+        status = make_codec(o->downlink, r->downlink_feedback->contracts || r->downlink_tuner, r->downlink_tuner != NULL,
+                            &r->downlink, error);
     if (!status && o->downlink_feedback && r->downlink_feedback->keeps && !o->downlink)
         status = ti_fail(error, TITHE_E_SPEC, 0,
                          "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");
@@ -152,7 +183,10 @@ static tithe_status make_exchange(run *r, tithe_error *error)
         .scheme = r->o->scheme,
         .collective = r->o->collective,
         .tuner = r->tuner,
-        .cost = r->cost,
+        .shared_level = r->o->shared_level,
+        .downlink_tuner = r->downlink_tuner,
+        .cost = r->costs[0],
+        .rank_costs = r->cost_count > 1 ? r->rank_costs : NULL,
         .count_paper = r->o->count_paper,
         .seed = r->o->seed,
         .pool = r->pool,
@@ -209,20 +243,20 @@ static tithe_status choose_step(run *r, tithe_error *error)
 /* The promise needs a constant step, what is kept within a known bound, and the distance to x*. */
 static void make_theory(run *r)
 {
+    r->distance = r->optimum.certified ? 0 : NAN;
+    for (size_t i = 0; i < r->size && r->optimum.certified; i++) {
+        const double d = r->x[i] - r->optimum.x[i];
+        r->distance += d * d;
+    }
     const tithe_claims claims = tithe_codec_claims(r->codec, r->size);
     const bool exact = strcmp(tithe_codec_spec(r->codec), "all|raw") == 0;
     const bool absolute = claims.traits & TITHE_ABSOLUTE && r->feedback->scaled;
     if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->downlink || r->o->momentum != 0 ||
-        r->o->local_steps > 1 || !(exact || absolute) || r->tuner)
+        r->o->local_steps > 1 || !(exact || absolute) || r->tuner || r->clients)
         return;
-    double distance = 0;
-    for (size_t i = 0; i < r->size; i++) {
-        const double d = r->x[i] - r->optimum.x[i];
-        distance += d * d;
-    }
     const double l2 = r->problem.l2;
     r->theory = ti_theory_make(&r->facts.unified, r->constants.L + l2, l2, r->facts.script_L + l2,
-                               r->steps.start, exact ? 0 : claims.Delta, distance,
+                               r->steps.start, exact ? 0 : claims.Delta, r->distance,
                                r->first_loss - r->optimum.loss);
 }
 
@@ -252,7 +286,13 @@ static tithe_status make_room(run *r, tithe_error *error)
     r->gradients = calloc(r->size * local, sizeof *r->gradients);
     r->update = calloc(r->size, sizeof *r->update);
     r->lanes = calloc(r->lane_count, sizeof *r->lanes);
-    if (r->o->momentum != 0) enough = (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
+    if (r->o->clients && r->o->clients < local) {
+        r->clients = calloc(local, sizeof *r->clients);
+        r->active = calloc(local, sizeof *r->active);
+        enough = r->clients && r->active;
+        for (unsigned w = 0; enough && w < local; w++) r->clients[w] = w;
+    }
+    if (r->o->momentum != 0) enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
     for (unsigned l = 0; r->lanes && l < r->lane_count; l++) {
         r->lanes[l].gradient = calloc(r->size, sizeof(double));
@@ -270,6 +310,9 @@ static tithe_status expect_sense(const tithe_train_options *o, tithe_error *erro
 {
     if (o->workers < 1 || o->workers > 100000)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "--workers takes 1 to 100000, not %u.", o->workers);
+    if (o->clients > o->workers)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--clients takes at most the %u workers that there are, not %u.",
+                       o->workers, o->clients);
     if (!(o->momentum >= 0 && o->momentum < 1))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.", o->momentum);
     if (!(o->epochs >= 0) || !isfinite(o->epochs))
@@ -292,8 +335,8 @@ static void fill_facts(run *r)
     f->scheme = names.scheme;
     f->collective = names.collective;
     f->tuner = r->tuner ? r->tuner->name : "fixed";
-    f->cost = tithe_cost_spec(r->cost);
-    f->cost_unit = tithe_cost_unit(r->cost);
+    f->cost = tithe_cost_spec(r->costs[0]);
+    f->cost_unit = tithe_cost_unit(r->costs[0]);
     f->raw_bytes = r->exchange->raw_bytes;
 }
 
@@ -341,7 +384,11 @@ void ti_run_free(run *r)
     tithe_exchange_free(r->exchange);
     tithe_codec_free(r->codec);
     tithe_codec_free(r->downlink);
-    tithe_cost_free(r->cost);
+    for (size_t i = 0; i < r->cost_count; i++) tithe_cost_free(r->costs[i]);
+    free(r->costs);
+    free(r->rank_costs);
+    free(r->clients);
+    free(r->active);
     ti_sampling_free(&r->estimate.rows);
     ti_average_free(&r->average);
     free(r->estimate.anchor);

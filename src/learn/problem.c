@@ -35,6 +35,9 @@ tithe_status tithe_problem_make(const char *spec, const tithe_data *share, doubl
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Data, and a place for the problem, are needed.");
     if (!share->workers || !share->local || !share->begin || !share->total_rows || !share->features)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "The data have to be split among workers first.");
+    if (share->features > INT32_MAX) /* kernels count so far */
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "%zu features are too many: the most is %d.",
+                       share->features, INT32_MAX);
     if (isnan(l2) || l2 == (double)INFINITY)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
                        "l2 must be a number; a negative one asks for the default.");

@@ -19,24 +19,7 @@ size_t ti_rows_block(const tithe_data *data, const tithe_batch *batch, size_t fi
     return left < rows ? left : rows;
 }
 
-/* ---- sparse: scalar code, the same for every table of kernels ------------------------------------------- */
-
-/* Four sums, since one would wait for each addition. */
-static double sparse_dot(const uint32_t *indices, const float *values, size_t n, const double *x)
-{
-    double a = 0, b = 0, c = 0, d = 0;
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        a += (double)values[i] * x[indices[i]];
-        b += (double)values[i + 1] * x[indices[i + 1]];
-        c += (double)values[i + 2] * x[indices[i + 2]];
-        d += (double)values[i + 3] * x[indices[i + 3]];
-    }
-    if (i < n) a += (double)values[i] * x[indices[i]];
-    if (i + 1 < n) b += (double)values[i + 1] * x[indices[i + 1]];
-    if (i + 2 < n) c += (double)values[i + 2] * x[indices[i + 2]];
-    return (a + c) + (b + d);
-}
+/* ---- sparse ---------------------------------------------------------------------------------------------- */
 
 static void sparse_add(const uint32_t *indices, const float *values, size_t n, double scale, double *g)
 {
@@ -45,13 +28,22 @@ static void sparse_add(const uint32_t *indices, const float *values, size_t n, d
 
 /* ---- dense ---------------------------------------------------------------------------------------------- */
 
-static unsigned next_rows(const tithe_data *data, const tithe_batch *batch, size_t first, size_t count,
-                          const float *rows[ROWS_AT_ONCE])
+/* Up to four rows, and those that stand at the same places of the block after this one, which come next. */
+typedef struct four {
+    const float *rows[ROWS_AT_ONCE], *ahead[ROWS_AT_ONCE];
+    unsigned count;
+} four;
+
+static four take_four(const tithe_data *data, const tithe_batch *batch, size_t first, size_t count,
+                      size_t block)
 {
-    const unsigned taken = (unsigned)(count < ROWS_AT_ONCE ? count : ROWS_AT_ONCE);
-    for (unsigned r = 0; r < taken; r++)
-        rows[r] = data->values + batch_row(batch, first + r) * data->features;
-    return taken;
+    four f = {.count = (unsigned)(count < ROWS_AT_ONCE ? count : ROWS_AT_ONCE)};
+    for (size_t r = 0; r < ROWS_AT_ONCE; r++) {
+        const size_t at = first + (r < f.count ? r : 0), next = at + block;
+        f.rows[r] = data->values + batch_row(batch, at) * data->features;
+        f.ahead[r] = next < batch->count ? data->values + batch_row(batch, next) * data->features : f.rows[r];
+    }
+    return f;
 }
 
 /* ---- either --------------------------------------------------------------------------------------------- */
@@ -59,18 +51,18 @@ static unsigned next_rows(const tithe_data *data, const tithe_batch *batch, size
 void ti_rows_dot(const tithe_data *data, const tithe_batch *batch, size_t first, size_t count,
                  const double *x, double *products)
 {
+    const kernels *k = ti_kernels();
     if (data->offsets) {
         for (size_t i = 0; i < count; i++) {
             const size_t row = batch_row(batch, first + i), at = data->offsets[row];
-            products[i] = sparse_dot(data->indices + at, data->values + at, data->offsets[row + 1] - at, x);
+            products[i] =
+                k->sparse_dot(data->indices + at, data->values + at, data->offsets[row + 1] - at, x);
         }
         return;
     }
-    const kernels *k = ti_kernels();
-    const float *rows[ROWS_AT_ONCE];
     for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
-        const unsigned taken = next_rows(data, batch, first + i, count - i, rows);
-        k->rows_dot(rows, taken, x, data->features, products + i);
+        const four f = take_four(data, batch, first + i, count - i, count);
+        k->rows_dot(f.rows, f.count, f.ahead, x, data->features, products + i);
     }
 }
 
@@ -85,10 +77,9 @@ void ti_rows_add(const tithe_data *data, const tithe_batch *batch, size_t first,
         return;
     }
     const kernels *k = ti_kernels();
-    const float *rows[ROWS_AT_ONCE];
     for (size_t i = 0; i < count; i += ROWS_AT_ONCE) {
-        const unsigned taken = next_rows(data, batch, first + i, count - i, rows);
-        k->rows_add(rows, taken, scales + i, data->features, g);
+        const four f = take_four(data, batch, first + i, count - i, count);
+        k->rows_add(f.rows, f.count, f.ahead, scales + i, data->features, g);
     }
 }
 

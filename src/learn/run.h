@@ -26,9 +26,11 @@ typedef struct run {
     const tithe_estimator *estimator;
     estimate estimate;
     const tithe_feedback *feedback, *downlink_feedback;
-    const tithe_tuner *tuner;
+    const tithe_tuner *tuner, *downlink_tuner;
     tithe_codec *codec, *downlink;
-    tithe_cost *cost;
+    tithe_cost **costs; /* cost_count of them */
+    size_t cost_count;
+    const tithe_cost **rank_costs; /* of each worker; NULL: the first for all */
     tithe_comm comm;
     tithe_exchange *exchange;
     step_plan steps;
@@ -46,6 +48,8 @@ typedef struct run {
     float *gradients;              /* of each worker */
     double *momentum;              /* of each worker; NULL: none */
     float *update;
+    unsigned *clients; /* workers in random order; the first o->clients take part. NULL: all do */
+    bool *active;      /* of each worker; NULL: all are */
 
     /* where it stands */
     uint64_t step;
@@ -55,7 +59,8 @@ typedef struct run {
     double gamma;
     bool reached, stopped;
     tithe_trace_record last;
-    double kept_sum, kept_least, speedup_sum, speedup_least, residual_most;
+    double distance; /* |x_0 - x*|^2; NAN: not known */
+    double level_sum, kept_sum, kept_least, speedup_sum, speedup_least, residual_most;
     uint64_t measured;
 } run;
 

@@ -2,8 +2,8 @@
  *
  * Power iteration looks at the last vector only; Lanczos takes the best of all vectors that the same products with A
  * have shown so far, for three vectors of memory, so it needs the square root of as many products. Both approach
- * the eigenvalue from below (up to rounding): what comes out is never too large, and too small by 1e-10 of itself at
- * most unless the limit of steps was reached. The lanes lose their orthogonality in time; that only makes copies of
+ * the eigenvalue from below (up to rounding): what comes out is never too large, and as a rule right to 1e-10 of
+ * itself, unless the limit of steps was reached. The vectors lose their orthogonality in time; that only makes copies of
  * eigenvalues that were found already, and never moves the largest (Paige 1971). */
 #include <math.h>
 #include <stdlib.h>

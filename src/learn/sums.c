@@ -91,7 +91,8 @@ static void add_stretch(void *context, unsigned stretch)
 
 static unsigned slots_for(const wave *w, unsigned threads)
 {
-    size_t slots = (size_t)threads * SLOTS_PER_THREAD;
+    size_t slots =
+        threads == 1 ? 1 : (size_t)threads * SLOTS_PER_THREAD; /* a single one stays in the cache */
     if (w->slot_bytes && slots > MOST_BYTES / w->slot_bytes) slots = MOST_BYTES / w->slot_bytes;
     if (slots < threads) slots = threads;
     return (unsigned)(slots < w->parts ? slots : w->parts);

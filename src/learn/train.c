@@ -32,6 +32,23 @@ static void default_end(tithe_train_options *o)
         o->epochs = target ? 1000 : 30;
 }
 
+/* What the theory says of the gap that was reached (the target's, if there was one). */
+static tithe_complexity complexity_of(const run *r)
+{
+    const double target = r->o->target_gap, gap = isnan(target) ? r->last.gap : target;
+    const double L = r->constants.L + r->problem.model->penalty_curvature * r->problem.l2;
+    const double start = r->first_loss - r->facts.optimum;
+    const double measured = r->measured ? (double)r->measured : NAN;
+    const double factors[] = {1, r->kept_sum > 0 ? measured / r->kept_sum : NAN, (double)r->size * measured / r->level_sum};
+    tithe_complexity c = {.gap = gap > 0 ? gap : NAN};
+    for (int i = 0; i < 3; i++) {
+        c.strongly_convex[i] = factors[i] * L / r->problem.l2 * log(start / c.gap);
+        c.convex[i] = factors[i] * 2 * L * r->distance / c.gap;
+        c.nonconvex[i] = factors[i] * 2 * L * start / c.gap;
+    }
+    return c;
+}
+
 static void fill_result(const run *r, tithe_train_result *result)
 {
     result->steps = r->step;
@@ -46,6 +63,7 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->speedup_least = r->measured ? r->speedup_least : NAN;
     result->residual_most = isnan(r->threshold) || !r->feedback->scaled ? NAN : r->residual_most;
     result->constants = r->constants;
+    result->complexity = complexity_of(r);
     snprintf(result->model_hash, sizeof result->model_hash, "%016llx",
              (unsigned long long)hash_doubles(0, r->x, r->size));
     snprintf(result->codec, sizeof result->codec, "%s", r->facts.codec);

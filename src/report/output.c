@@ -27,7 +27,7 @@ static int write_and_close(int descriptor, const char *bytes, size_t size, bool 
         }
     }
     /* Without this a crash soon after the rename could leave an empty file where a page was. */
-    if (!reason && sync && fsync(descriptor) != 0) reason = errno;
+    if (!reason && sync && fsync(descriptor) != 0 && errno != EINVAL) reason = errno;
     if (close(descriptor) != 0 && !reason) reason = errno;
     return reason;
 }

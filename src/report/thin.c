@@ -23,6 +23,7 @@ static const tithe_column *first_known(const tithe_trace *trace, const char *con
 static bool extremes(const tithe_trace *trace, const tithe_column *c, size_t from, size_t to, size_t found[2])
 {
     double least = NAN, most = NAN;
+    found[0] = found[1] = from;
     for (size_t i = from; c && i < to; i++) {
         const double value = ti_number_at(tithe_trace_at(trace, i), c);
         if (isnan(least) ? !isnan(value) : value < least) {

@@ -7,22 +7,22 @@
 /* A column of a record, by its row in tithe_columns(). */
 static inline double *ti_number_of(tithe_trace_record *record, const tithe_column *column)
 {
-    return (double *)((char *)record + column->offset);
+    return (double *)(void *)((char *)record + column->offset);
 }
 
 static inline const char **ti_text_of(tithe_trace_record *record, const tithe_column *column)
 {
-    return (const char **)((char *)record + column->offset);
+    return (const char **)(void *)((char *)record + column->offset);
 }
 
 static inline double ti_number_at(const tithe_trace_record *record, const tithe_column *column)
 {
-    return *(const double *)((const char *)record + column->offset);
+    return *(const double *)(const void *)((const char *)record + column->offset);
 }
 
 static inline const char *ti_text_at(const tithe_trace_record *record, const tithe_column *column)
 {
-    const char *text = *(const char *const *)((const char *)record + column->offset);
+    const char *text = *(const char *const *)(const void *)((const char *)record + column->offset);
     return text ? text : "";
 }
 

@@ -157,8 +157,8 @@ static tithe_status read_record(reader *r, piece line)
     }
     if (i != r->column_count) {
         char sentence[120];
-        snprintf(sentence, sizeof sentence, "The line has %zu fields, but there are %zu columns.", i,
-                 r->column_count);
+        snprintf(sentence, sizeof sentence, "The line has %zu field%s, but there are %zu columns.", i,
+                 i == 1 ? "" : "s", r->column_count);
         return broken(r, sentence);
     }
     return tithe_trace_add(r->trace, &record) ? no_memory(r) : TITHE_OK;

@@ -39,7 +39,9 @@ static tithe_status fail_write(const tithe_trace_file *file, int reason, tithe_e
 static tithe_status sync_now(tithe_trace_file *file, tithe_error *error)
 {
     file->synced = now();
-    if (file->regular && fdatasync(file->descriptor) != 0) return fail_write(file, errno, error);
+    /* EINVAL: this file system has no such thing. */
+    if (file->regular && fdatasync(file->descriptor) != 0 && errno != EINVAL)
+        return fail_write(file, errno, error);
     return TITHE_OK;
 }
 
@@ -75,10 +77,10 @@ static bool is_control(char c)
     return (unsigned char)c < 32 || c == 127;
 }
 
-/* A field of a record: quoted as in every CSV where it must be. It stays on its line, so a line end is a blank. */
+/* A field of a record: quoted as in every CSV where it must be, and where a # could be taken for a comment. It stays on its line, so a line end is a blank. */
 static void add_field(buffer *b, const char *text)
 {
-    const bool quoted = strpbrk(text, ",\"") || text[0] == ' ' || (*text && text[strlen(text) - 1] == ' ');
+    const bool quoted = strpbrk(text, ",\"#") || text[0] == ' ' || (*text && text[strlen(text) - 1] == ' ');
     if (quoted) ti_buffer_text(b, "\"");
     for (const char *c = text; *c; c++) {
         if (*c == '"') ti_buffer_text(b, "\"");
@@ -160,13 +162,14 @@ tithe_status tithe_trace_file_open(const char *path, const char *name, tithe_tra
     if (!path || !name || !file)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A trace needs a path and a name.");
     tithe_trace_file *f = calloc(1, sizeof *f);
-    char *copy = malloc(strlen(path) + 1);
+    const size_t size = strlen(path) + 1;
+    char *copy = malloc(size);
     if (!f || !copy) {
         free(f);
         free(copy);
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is no memory for a trace.");
     }
-    f->path = strcpy(copy, path);
+    f->path = memcpy(copy, path, size);
     f->descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     f->synced = now();
     struct stat about;

@@ -50,7 +50,11 @@ awk 'length > 110 { exit 1 }' out || fail 'the table is wider than 110 columns'
 cp OUT.json out && rm OUT.json
 json 'rows' "[row['name'] for row in $rows] == 2 * ['memcpy', 'read', 'read8', 'topk.select@0.01', 'ec+topk@0.01']"
 
-refused 'suite' 'kernels and codecs' "$TITHE" bench speed
+works 'tuner' "$TITHE" bench tuner --n 5000,200000 --rounds 1 --threads 1,2 --json -
+json 'tuner' "{row['name'] for row in $rows} >= set('cat.affine cat.packet cat.sq cat.sort cat+encode'.split())" \
+    "{row['data'] for row in $rows} == {'gaussian', 'lognormal'}"
+
+refused 'suite' 'kernels, codecs and tuner' "$TITHE" bench speed
 refused 'data' 'gaussian, lognormal' "$TITHE" bench --data cauchy
 refused 'isa' 'one of .*ref' "$TITHE" bench --isa sse9
 refused 'row' 'No row matches' "$TITHE" bench --rows nothing --n 2^12

@@ -46,5 +46,34 @@ works 'pairs' "$TITHE" list pairs --n 100
 holds 'pairs' out 'n = 100'
 holds 'pairs' out 'topk:keep=0.01|natural'
 
-refused 'unknown kind' 'codecs|selectors|quantizers|pairs' "$TITHE" list compressors
+works 'data' "$TITHE" list data
+for name in gen:sparse a9a-like rcv1-like fashion-mnist; do holds 'data' out "^  $name"; done
+awk 'length > 110 { exit 1 }' out || fail 'list data is wider than 110 columns'
+works 'data' "$TITHE" list data --json -
+json 'data' "$well_formed" '{v["kind"] for v in j} == {"data"} and all(v["traits"] == [] for v in j)' \
+    '{"gen:sparse", "gen:dense", "a9a-like", "w8a-like", "gisette-like", "rcv1-like", "url-like"} <= {v["name"] for v in j}' \
+    'next({p["name"] for p in v["params"]} for v in j if v["name"] == "url-like") == {"scale", "seed"}'
+
+works 'costs' "$TITHE" list costs --json -
+json 'costs' "$well_formed" '{v["kind"] for v in j} == {"cost"}' \
+    '{v["name"] for v in j} >= {"bits", "affine", "packet", "energy", "table", "alphabeta"}' \
+    '{v["name"] for v in j} >= {"802.15.4", "802.15.4-127", "ethernet-udp"}' \
+    'all(v["summary"] and v["paper"] for v in j)' \
+    'next(v["traits"] for v in j if v["name"] == "packet") == ["unit=B", "packets"]' \
+    "all(set(p) - {'choices'} == {'name', 'doc', 'default', 'min', 'max'} for p in $params)"
+works 'costs' "$TITHE" list costs
+holds 'costs' out 'packet:c0=64,c1=576,payload=512'
+awk 'length > 100 { exit 1 }' out || fail 'list costs is wider than 100 columns'
+works 'tuners' "$TITHE" list tuners --json -
+json 'tuners' "$well_formed" '{v["kind"] for v in j} == {"tuner"}' '{v["name"] for v in j} >= {"fixed", "cat"}'
+works 'tuners' "$TITHE" list tuners
+holds 'tuners' out '^  cat '
+
+for kind in feedback schemes collectives estimators models; do
+    works "$kind" "$TITHE" list "$kind" --json -
+    json "$kind" "$well_formed" 'len(j) >= 3' 'all(v["summary"] for v in j)'
+    works "$kind" "$TITHE" list "$kind"
+done
+
+refused 'unknown kind' 'codecs, selectors, quantizers, pairs, costs, tuners, feedback, schemes' "$TITHE" list compressors
 finish

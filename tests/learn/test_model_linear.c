@@ -1,5 +1,5 @@
-/* test_model_linear.c - the models that see a row through its product with x: against sums in long double, against finite
- * differences, for chosen rows with weights, and far out where exponentials overflow. */
+/* test_model_linear.c - the models that see a row through its product with x: against sums in long double, against
+ * finite differences, for chosen rows with weights, and far out where exponentials overflow. */
 #include "learn/problems.h"
 
 static const char *const specs[] = {"logistic", "least-squares", "nonconvex-logistic"};

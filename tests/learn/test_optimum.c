@@ -1,5 +1,5 @@
-/* test_optimum.c - the minimum: certified, equal to the closed form where there is one, found for weak penalties too; and
- * a cache that is used when it is sound and ignored when it is not. */
+/* test_optimum.c - the minimum: certified, equal to the closed form where there is one, found for weak penalties too;
+ * and a cache that is used when it is sound and ignored when it is not. */
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>

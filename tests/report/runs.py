@@ -22,8 +22,8 @@ def write_run(path, kind=0, records=STEPS + 1, name=None, facts=(), seed=1):
     label, codec, share, speed, noise, floor, size = KINDS[kind % len(KINDS)]
     dice = random.Random(seed * 1000 + kind)
     with open(path, "w", encoding="utf-8") as out:
-        out.write(f"# name: {name or label}\n# codec: {codec}\n# data: rcv1 (generated)\n# model: logistic\n# workers: {WORKERS}\n")
-        out.write(f"# command: tithe train --data rcv1.test --workers {WORKERS} --codec '{codec}' --steps {STEPS} --trace run.csv\n")
+        out.write(f"# name: {name or label}\n# codec: {codec}\n# data: invented\n# model: logistic\n# workers: {WORKERS}\n")
+        out.write(f"# command: tithe train --data invented --workers {WORKERS} --codec '{codec}' --steps {STEPS} --trace run.csv\n")
         out.write(f"# dense_bytes: {WORKERS * (4 * DIMENSION + 12)}\n")
         if label == "dense":
             out.write("# baseline: yes\n")

@@ -39,16 +39,8 @@ static double any_number(dice *d)
 
 static const char *any_text(dice *d)
 {
-    static const char *const texts[] = {"",
-                                        "gather",
-                                        "a, b",
-                                        "say \"no\"",
-                                        "\"",
-                                        ",",
-                                        " blanks ",
-                                        "gr\xc3\xb6\xc3\x9f"
-                                        "er",
-                                        "#1"};
+    static const char *const texts[] = {"",  "gather",   "a, b",         "say \"no\"", "\"",
+                                        ",", " blanks ", "gr\xc3\xb6ss", "#1"};
     return texts[roll_below(d, sizeof texts / sizeof *texts)];
 }
 
@@ -208,7 +200,7 @@ static void broken_lines_are_refused_with_their_number(void **state)
         {"# name: x\n\n", "test:2: This is no trace: none of its columns"},
         {"# name: x\nstep,loss,step\n", "test:2: A column is named twice"},
         {"# name: x\nstep,\"loss\n", "test:2: A quote"},
-        {"# name: x\nstep,loss\n1,2\n1\n", "test:4: The line has 1 fields, but there are 2"},
+        {"# name: x\nstep,loss\n1,2\n1\n", "test:4: The line has 1 field, but there are 2"},
         {"# name: x\nstep,loss\n1,2,3\n", "test:3: The line has 3 fields, but there are 2"},
         {"# name: x\nstep,loss\n\n", "test:3: The line is empty"},
         {"# name: x\nstep,loss\n1,2x\n", "test:3: '2x' in column loss is not a number"},

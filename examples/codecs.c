@@ -1,4 +1,4 @@
-/* demo.c - what each codec makes of one gradient. `make demo` builds and runs it.
+/* codecs.c - what each codec makes of one gradient.
  *
  * The gradient is made here: eight layers whose scales lie two decades apart, heavy-tailed inside each, as those
  * of trained networks are. Its seed is fixed, so everybody sees the same table. */
@@ -128,7 +128,7 @@ int main(void)
         if (!rows[i].spec) {
             printf("\n  %s\n", rows[i].title);
         } else if (show(rows[i].spec, x, y, &error)) {
-            fprintf(stderr, "demo: %s: %s\n", rows[i].spec, error.text);
+            fprintf(stderr, "codecs: %s: %s\n", rows[i].spec, error.text);
             return 2;
         }
     }

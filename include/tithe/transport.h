@@ -1,0 +1,35 @@
+/* transport.h - ranks in several processes: over MPI, or over ZeroMQ. Each lives in a library of its own
+ * (libtithe_mpi, libtithe_zmq), so that nobody has to link what is not used.
+ *
+ *     tithe_comm comm;
+ *     tithe_comm_mpi(NULL, &comm, &error);            // one rank for each process of mpirun
+ *     ... tithe_exchange_create(&(tithe_exchange_config){.comm = &comm, ...}) ...
+ *     tithe_comm_close(&comm); */
+#ifndef TITHE_TRANSPORT_H
+#define TITHE_TRANSPORT_H
+
+#include "tithe/comm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `mpi_comm` points to an MPI_Comm of the host program, which is duplicated; NULL takes MPI_COMM_WORLD. MPI is started
+ * if it was not, and then also ended by tithe_comm_close. All calls come from the thread that made this one. */
+TITHE_API tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error *error);
+
+typedef struct tithe_zmq_options {
+    const char *endpoint; /* tcp://host:port or ipc://path; the server listens there, workers connect to it */
+    bool server;          /* this process is the server: it collects, and holds no rank */
+    unsigned workers;     /* how many there will be */
+    bool peers; /* workers also talk to each other: what ring, tree and gather need. Otherwise only to the server */
+    double deadline; /* seconds that a wait may take; 0: 30 */
+} tithe_zmq_options;
+
+/* Returns when all are there; ranks are given in the order of arrival. */
+TITHE_API tithe_status tithe_comm_zmq(const tithe_zmq_options *options, tithe_comm *comm, tithe_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

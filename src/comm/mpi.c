@@ -1,0 +1,207 @@
+/* mpi.c - messages over MPI: one rank for each process. The only file that includes mpi.h.
+ *
+ * Nothing here blocks inside MPI: every wait tests, looks whether somebody gave up, and has a deadline. A process that
+ * has to wait yields, since there may be more processes than cores. */
+#include <limits.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "comm/comm.h"
+#include "tithe/transport.h"
+
+enum { TAG_MESSAGE = 1, TAG_GIVE_UP = 2, MOST_WHY = 200, PIECE = 1 << 30 };
+
+typedef struct mpi_state {
+    MPI_Comm comm;
+    int rank, size;
+    bool started; /* by us */
+    MPI_Request *requests;
+    size_t count, room;
+} mpi_state;
+
+static tithe_status fail_mpi(int code, const char *what, tithe_error *error)
+{
+    char text[MPI_MAX_ERROR_STRING + 1] = "";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    return ti_fail(error, TITHE_E_PEER, 0, "MPI could not %s: %.150s.", what, text);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------------- */
+
+/* Somebody may have said that it gives up. */
+static tithe_status look_for_bad_news(mpi_state *s, tithe_error *error)
+{
+    int there = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, TAG_GIVE_UP, s->comm, &there, &status);
+    if (!there) return TITHE_OK;
+    char why[MOST_WHY] = "";
+    MPI_Recv(why, MOST_WHY, MPI_CHAR, status.MPI_SOURCE, TAG_GIVE_UP, s->comm, MPI_STATUS_IGNORE);
+    why[MOST_WHY - 1] = 0;
+    return ti_fail(error, TITHE_E_PEER, (size_t)status.MPI_SOURCE, "Rank %d gave up: %.170s", status.MPI_SOURCE, why);
+}
+
+/* Short waits stay on the core; long ones leave it to others. */
+static void pause_a_moment(unsigned round)
+{
+    if (round < 64) return;
+    if (round < 4096) {
+        sched_yield();
+        return;
+    }
+    const struct timespec moment = {.tv_nsec = 100000};
+    nanosleep(&moment, NULL);
+}
+
+static tithe_status wait_for(mpi_state *s, MPI_Request *request, double deadline, const char *what, unsigned who,
+                             tithe_error *error)
+{
+    const double end = clock_now() + deadline;
+    for (unsigned round = 0;; round++) {
+        int done = 0;
+        const int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS) return fail_mpi(code, what, error);
+        if (done) return TITHE_OK;
+        if (round % 64 == 63) {
+            const tithe_status status = look_for_bad_news(s, error);
+            if (status) return status;
+            if (clock_now() > end)
+                return ti_fail(error, TITHE_E_TIMEOUT, who, "Rank %d could not %s rank %u within %.3g seconds.", s->rank,
+                               what, who, deadline);
+        }
+        pause_a_moment(round);
+    }
+}
+
+/* ---- the five functions -------------------------------------------------------------------------------- */
+
+static tithe_status send(void *self, unsigned from, unsigned to, const void *bytes, size_t length, tithe_error *error)
+{
+    (void)from;
+    mpi_state *s = self;
+    const uint8_t *at = bytes;
+    do { /* MPI counts in ints */
+        const size_t piece = length < PIECE ? length : PIECE;
+        if (s->count == s->room) {
+            const size_t room = s->room ? 2 * s->room : 64;
+            MPI_Request *more = realloc(s->requests, room * sizeof *more);
+            if (!more) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to send.");
+            s->requests = more;
+            s->room = room;
+        }
+        const int code =
+            MPI_Isend(at, (int)piece, MPI_BYTE, (int)to, TAG_MESSAGE, s->comm, &s->requests[s->count]);
+        if (code != MPI_SUCCESS) return fail_mpi(code, "send", error);
+        s->count++;
+        at += piece;
+        length -= piece;
+    } while (length);
+    return TITHE_OK;
+}
+
+static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *bytes, size_t length, double deadline,
+                            tithe_error *error)
+{
+    (void)at_rank;
+    mpi_state *s = self;
+    uint8_t *at = bytes;
+    tithe_status status = TITHE_OK;
+    do {
+        const size_t piece = length < PIECE ? length : PIECE;
+        MPI_Request request;
+        const int code = MPI_Irecv(at, (int)piece, MPI_BYTE, (int)from, TAG_MESSAGE, s->comm, &request);
+        if (code != MPI_SUCCESS) return fail_mpi(code, "receive", error);
+        status = wait_for(s, &request, deadline, "receive from", from, error);
+        if (status && request != MPI_REQUEST_NULL) {
+            MPI_Cancel(&request);
+            MPI_Request_free(&request);
+        }
+        at += piece;
+        length -= piece;
+    } while (length && !status);
+    return status;
+}
+
+static tithe_status flush(void *self, double deadline, tithe_error *error)
+{
+    mpi_state *s = self;
+    tithe_status status = TITHE_OK;
+    for (size_t i = 0; i < s->count && !status; i++)
+        status = wait_for(s, &s->requests[i], deadline, "hand a message to", 0, error);
+    if (!status) s->count = 0;
+    return status;
+}
+
+/* Best effort: nobody may be listening any more. */
+static void give_up(void *self, const char *why)
+{
+    mpi_state *s = self;
+    char text[MOST_WHY] = "";
+    snprintf(text, sizeof text, "%s", why);
+    for (int rank = 0; rank < s->size; rank++) {
+        if (rank == s->rank) continue;
+        MPI_Request request;
+        if (MPI_Isend(text, MOST_WHY, MPI_CHAR, rank, TAG_GIVE_UP, s->comm, &request) != MPI_SUCCESS) continue;
+        const double end = clock_now() + 0.5;
+        for (int done = 0; !done && clock_now() < end;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    }
+}
+
+static void close_mpi(void *self)
+{
+    mpi_state *s = self;
+    const bool started = s->started;
+    MPI_Comm_free(&s->comm);
+    free(s->requests);
+    free(s);
+    if (started) MPI_Finalize();
+}
+
+static const tithe_transport transport = {
+    .name = "mpi",
+    .summary = "MPI: one rank for each process that mpirun starts",
+    .send = send,
+    .receive = receive,
+    .flush = flush,
+    .give_up = give_up,
+    .close = close_mpi,
+};
+
+tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error *error)
+{
+    int running = 0;
+    MPI_Initialized(&running);
+    mpi_state *s = calloc(1, sizeof *s);
+    if (!s) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
+    if (!running) {
+        int provided;
+        const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+        if (code != MPI_SUCCESS) {
+            free(s);
+            return fail_mpi(code, "start", error);
+        }
+        s->started = true;
+    }
+    const MPI_Comm parent = mpi_comm ? *(const MPI_Comm *)mpi_comm : MPI_COMM_WORLD;
+    int code = MPI_Comm_dup(parent, &s->comm);
+    if (code != MPI_SUCCESS) {
+        free(s);
+        return fail_mpi(code, "duplicate the communicator", error);
+    }
+    MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(s->comm, &s->rank);
+    MPI_Comm_size(s->comm, &s->size);
+    *comm = (tithe_comm){.size = (unsigned)s->size,
+                         .first = (unsigned)s->rank,
+                         .local = 1,
+                         .transport = &transport,
+                         .self = s};
+    return TITHE_OK;
+}

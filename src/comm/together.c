@@ -1,0 +1,195 @@
+/* together.c - sums and agreements among all processes.
+ *
+ * Where every process has ranks (MPI), numbers are handed along the ranks, each adding its own, and the last one tells
+ * all. Where there is a server without ranks (ZeroMQ), all send to it, and it folds in the same order. Both give the same
+ * bits as adding in rank order in one process. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "comm/comm.h"
+
+enum { CALL_FOLD = 1, CALL_AGREE = 2, CALL_STEP = 3, CALL_END = 4, CALL_BYTES = 16, MOST_TEXT = 1024 };
+
+static bool has_own_server(const tithe_comm *comm)
+{
+    return comm->transport && comm->server == comm->size;
+}
+
+static void fold(comm_fold how, double *values, const double *more, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (how == COMM_SUM) values[i] += more[i];
+        if (how == COMM_MOST && more[i] > values[i]) values[i] = more[i];
+    }
+}
+
+/* ---- calls to a server that has no ranks ------------------------------------------------------------------ */
+
+static tithe_status call(tithe_comm *comm, uint32_t what, uint32_t how, uint64_t n, tithe_error *error)
+{
+    if (comm->first != 0 || !has_own_server(comm)) return TITHE_OK; /* one voice is enough */
+    uint8_t bytes[CALL_BYTES];
+    put_u32(bytes, what);
+    put_u32(bytes + 4, how);
+    put_u64(bytes + 8, n);
+    const tithe_status status = ti_comm_send(comm, 0, comm->server, bytes, sizeof bytes, error);
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error)
+{
+    return call(comm, CALL_STEP, 0, 0, error);
+}
+
+tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error)
+{
+    return call(comm, CALL_END, 0, 0, error);
+}
+
+void ti_comm_give_up(tithe_comm *comm, const char *why)
+{
+    if (comm->transport) comm->transport->give_up(comm->self, why);
+}
+
+/* ---- folding ------------------------------------------------------------------------------------------------ */
+
+static tithe_status to_everybody(tithe_comm *comm, unsigned from, const void *bytes, size_t length, tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    for (unsigned r = 0; r < comm->size && !status; r++)
+        if (r != from) status = ti_comm_send(comm, from, r, bytes, length, error);
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+/* Receive what the ranks before have, add what is here, pass it on; the last one has it all. */
+static tithe_status fold_along(tithe_comm *comm, comm_fold how, double *values, double *room, size_t n,
+                               tithe_error *error)
+{
+    const unsigned rank = comm->first, last = comm->size - 1;
+    const size_t bytes = n * sizeof *values;
+    tithe_status status = TITHE_OK;
+    if (rank > 0) {
+        status = ti_comm_receive(comm, rank, rank - 1, room, bytes, error);
+        if (status) return status;
+        fold(how, room, values, n); /* theirs first: rank order */
+        memcpy(values, room, bytes);
+    }
+    if (rank == last) return to_everybody(comm, last, values, bytes, error);
+    status = ti_comm_send(comm, rank, rank + 1, values, bytes, error);
+    if (!status) status = ti_comm_flush(comm, error);
+    if (!status) status = ti_comm_receive(comm, rank, last, values, bytes, error);
+    return status;
+}
+
+static tithe_status fold_at_server(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error)
+{
+    const size_t bytes = n * sizeof *values;
+    tithe_status status = call(comm, CALL_FOLD, how, n, error);
+    if (!status) status = ti_comm_send(comm, comm->first, comm->server, values, bytes, error);
+    if (!status) status = ti_comm_flush(comm, error);
+    if (!status) status = ti_comm_receive(comm, comm->first, comm->server, values, bytes, error);
+    return status;
+}
+
+tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error)
+{
+    if (!comm || !comm->transport || comm->local == comm->size || n == 0) return TITHE_OK;
+    if (has_own_server(comm)) return fold_at_server(comm, how, values, n, error);
+    double *room = malloc(n * sizeof *room);
+    if (!room) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
+    const tithe_status status = fold_along(comm, how, values, room, n, error);
+    free(room);
+    return status;
+}
+
+/* ---- agreeing ----------------------------------------------------------------------------------------------- */
+
+static tithe_status compare(const char *mine, const char *theirs, unsigned me, unsigned them, tithe_error *error)
+{
+    if (strcmp(mine, theirs) == 0) return TITHE_OK;
+    size_t at = 0;
+    while (mine[at] && mine[at] == theirs[at]) at++;
+    while (at > 0 && mine[at - 1] != ';') at--; /* the start of what differs */
+    return ti_fail(error, TITHE_E_MISMATCH, them, "Rank %u has%.*s, but rank %u has%.*s: start all with the same options.",
+                   me, (int)strcspn(mine + at, ";"), mine + at, them, (int)strcspn(theirs + at, ";"), theirs + at);
+}
+
+/* Everybody tells the judge, who tells everybody the verdict: empty, or the sentence. */
+static tithe_status judge(tithe_comm *comm, unsigned judge_rank, const char *text, bool has_text, char *agreed,
+                          tithe_error *error)
+{
+    char theirs[MOST_TEXT], verdict[sizeof error->text] = "";
+    tithe_status status = TITHE_OK;
+    tithe_error found = {0};
+    if (has_text) memcpy(agreed, text, MOST_TEXT);
+    for (unsigned r = 0; r < comm->size && !status; r++) {
+        if (r == judge_rank) continue;
+        status = ti_comm_receive(comm, judge_rank, r, theirs, MOST_TEXT, error);
+        theirs[MOST_TEXT - 1] = 0;
+        if (!status && !has_text && r == 0) memcpy(agreed, theirs, MOST_TEXT);
+        if (!status && !verdict[0] && compare(agreed, theirs, 0, r, &found)) memcpy(verdict, found.text, sizeof verdict);
+    }
+    for (unsigned r = 0; r < comm->size && !status; r++)
+        if (r != judge_rank) status = ti_comm_send(comm, judge_rank, r, verdict, sizeof verdict, error);
+    if (!status) status = ti_comm_flush(comm, error);
+    if (!status && verdict[0]) return ti_fail(error, TITHE_E_MISMATCH, 0, "%s", verdict);
+    return status;
+}
+
+tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *error)
+{
+    if (!comm->transport || comm->local == comm->size) return TITHE_OK;
+    char mine[MOST_TEXT] = "", agreed[MOST_TEXT];
+    for (size_t i = 0; text[i] && i + 1 < MOST_TEXT; i++) mine[i] = text[i];
+    tithe_status status = call(comm, CALL_AGREE, 0, 0, error);
+    if (status) return status;
+    if (comm->first == comm->server) return judge(comm, comm->server, mine, true, agreed, error);
+    char verdict[sizeof error->text];
+    status = ti_comm_send(comm, comm->first, comm->server, mine, MOST_TEXT, error);
+    if (!status) status = ti_comm_flush(comm, error);
+    if (!status) status = ti_comm_receive(comm, comm->first, comm->server, verdict, sizeof verdict, error);
+    verdict[sizeof verdict - 1] = 0;
+    if (!status && verdict[0]) return ti_fail(error, TITHE_E_MISMATCH, 0, "%s", verdict);
+    return status;
+}
+
+/* ---- the server ---------------------------------------------------------------------------------------------- */
+
+static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_error *error)
+{
+    double *values = malloc(2 * n * sizeof *values);
+    if (!values) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
+    tithe_status status = TITHE_OK;
+    for (unsigned r = 0; r < comm->size && !status; r++) {
+        double *to = r ? values + n : values;
+        status = ti_comm_receive(comm, comm->server, r, to, n * sizeof *to, error);
+        if (!status && r) fold(how, values, to, n);
+    }
+    if (!status) status = to_everybody(comm, comm->server, values, n * sizeof *values, error);
+    free(values);
+    return status;
+}
+
+tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_error *error)
+{
+    for (;;) {
+        uint8_t bytes[CALL_BYTES];
+        tithe_status status = ti_comm_receive(comm, comm->server, 0, bytes, sizeof bytes, error);
+        if (status) return status;
+        const uint32_t what = get_u32(bytes);
+        if (what == CALL_END) return TITHE_OK;
+        if (what == CALL_FOLD) {
+            status = serve_fold(comm, (comm_fold)get_u32(bytes + 4), (size_t)get_u64(bytes + 8), error);
+        } else if (what == CALL_AGREE) {
+            char agreed[MOST_TEXT] = "";
+            status = judge(comm, comm->server, NULL, false, agreed, error);
+            if (!status) status = service->accept(service->context, agreed, error);
+        } else if (what == CALL_STEP) {
+            status = service->step(service->context, error);
+        } else {
+            status = ti_fail(error, TITHE_E_CORRUPT, 0, "The first worker asked for something that there is not.");
+        }
+        if (status) return status;
+    }
+}

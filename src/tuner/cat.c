@@ -1,0 +1,130 @@
+/* cat.c - communication-aware tuning: the level that buys the most progress per cost. Key: khirirat2021cat. */
+#include <math.h>
+
+#include "base/status.h"
+#include "kernels/kernels.h"
+#include "tuner/search.h"
+
+static size_t cat_scratch(const tithe_codec *codec, size_t n)
+{
+    return ti_progress_kind(codec) == PROGRESS_LEVELS ? 0 : ti_ranks_scratch(n);
+}
+
+static tithe_status fail_nonfinite(const tithe_tuner_call *c, size_t bad, tithe_error *error)
+{
+    return ti_fail(error, TITHE_E_NONFINITE, bad,
+                   "The vector holds %g at position %zu, so no level can be chosen.", (double)c->x[bad], bad);
+}
+
+static tithe_status expect_sense(const tithe_tuner_call *c, tithe_error *error)
+{
+    if (!c->codec || (!c->x && c->n))
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A codec and a vector are needed.");
+    const char *why = ti_progress_refuse(c->codec);
+    if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
+    const size_t needed = cat_scratch(c->codec, c->n);
+    if (needed && (!c->scratch || c->scratch_size < needed))
+        return ti_fail(error, TITHE_E_SPACE, c->scratch_size,
+                       "The scratch has %zu bytes, but %zu are needed.", c->scratch ? c->scratch_size : 0,
+                       needed);
+    if (c->codec->selector->absolute && !(c->gamma > 0 && isfinite(c->gamma)))
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "gamma is %g, but must be positive and finite.",
+                       (double)c->gamma);
+    return TITHE_OK;
+}
+
+/* What is below this in magnitude stays; in the units of the gradient. Halfway to the next smaller float, so that no
+ * rounding on the way through gamma can move an entry to the other side. */
+static double lambda_for(float magnitude, float gamma)
+{
+    return ((double)magnitude + (double)nextafterf(magnitude, 0)) / 2 / (double)gamma;
+}
+
+/* Nothing to be gained: the least that the codec can send. */
+static void choose_nothing(const tithe_tuner_call *c, tithe_choice *choice)
+{
+    const bool absolute = c->codec->selector->absolute;
+    *choice =
+        (tithe_choice){.level = absolute ? lambda_for(0x1p-126f, c->gamma) : 1, .reason = "nothing to send"};
+    choice->entries = absolute ? 0 : 1;
+    const tithe_codec at = ti_codec_at(c->codec, choice->level);
+    if (at.selector->source == TITHE_INDICES_ALL) choice->entries = (double)c->n;
+    const tithe_tuner_call sized = {.codec = &at, .n = c->n, .form = c->form, .count_paper = c->count_paper};
+    choice->cost = tithe_cost_of(c->cost, ti_search_bits(&sized, choice->entries));
+}
+
+static const char *reason_of(const cat_search *s)
+{
+    const tithe_tuner_call *c = s->call;
+    const tithe_cost_model *model = tithe_cost_model_of(c->cost);
+    if (s->kind == PROGRESS_LEVELS) return "best efficiency";
+    if (s->level >= s->total.count) return "everything fits";
+    if (s->level == 1) return "one entry";
+    if (model->packet) {
+        const double bits = model->packet(c->cost);
+        if (ceil(ti_search_bits(c, s->level) / bits) < ceil(ti_search_bits(c, s->level + 1) / bits))
+            return "full packet";
+    }
+    return "best efficiency";
+}
+
+static void take(const cat_search *s, tithe_choice *choice)
+{
+    const tithe_tuner_call *c = s->call;
+    *choice = (tithe_choice){.level = s->level,
+                             .entries = s->kind == PROGRESS_LEVELS ? (double)c->n : s->level,
+                             .progress = s->level_progress / s->total.s2,
+                             .cost = s->level_cost,
+                             .reason = reason_of(s)};
+    if (s->ends_only) choice->level = lambda_for(s->magnitude, c->gamma);
+}
+
+/* False: a number is not finite, at *bad. */
+static bool search(cat_search *s, size_t *bad)
+{
+    const tithe_tuner_call *c = s->call;
+    ranks r = {0};
+    *bad = c->n;
+    if (s->kind == PROGRESS_LEVELS) {
+        *bad = ti_kernels()->find_nonfinite(c->x, c->n);
+        if (*bad < c->n || c->n == 0) return c->n == 0;
+        s->total.s2 = ti_kernels()->sum_squares(c->x, c->n);
+        if (s->total.s2 > 0) ti_search_levels(c, s);
+        return true;
+    }
+    if (ti_search_sampled(s, &r)) return true;
+    *bad = ti_ranks_count(c, &r, &s->total);
+    if (*bad < c->n) return false;
+    if (!(s->total.s2 > 0)) return true;
+    if (s->kind == PROGRESS_WATER)
+        ti_search_water(s, &r);
+    else
+        ti_search_top(s, &r);
+    return true;
+}
+
+static tithe_status cat_choose(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error)
+{
+    tithe_status status = expect_sense(c, error);
+    if (status) return status;
+    cat_search s;
+    size_t bad;
+    ti_search_start(&s, c);
+    if (!search(&s, &bad)) return fail_nonfinite(c, bad, error);
+    if (!(s.total.s2 > 0)) {
+        choose_nothing(c, choice);
+        return TITHE_OK;
+    }
+    if (s.failed) return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s", s.failed);
+    take(&s, choice);
+    return TITHE_OK;
+}
+
+const tithe_tuner ti_tuner_cat = {
+    .name = "cat",
+    .summary = "the level that buys the most progress per unit of cost, for this vector",
+    .paper = "khirirat2021cat",
+    .refuse = ti_progress_refuse,
+    .scratch = cat_scratch,
+    .choose = cat_choose,
+};

@@ -1,0 +1,121 @@
+/* sample.c - where few of many entries matter, look at those alone.
+ *
+ * A sample of the vector gives a guess of its curve, and with that of the best level; one pass keeps what is as large
+ * as the entries of about twice that level. All that is known of the others is that they are smaller, and what they
+ * add up to: if that is enough to prove that no level among them is better, the search is over. Otherwise the sample
+ * was wrong, and the whole vector is looked at. It decides the time, never the result. */
+#include <math.h>
+
+#include "base/rng.h"
+#include "kernels/kernels.h"
+#include "tuner/search.h"
+
+enum {
+    SAMPLE = 8192,
+    LEAST = 1 << 17, /* shorter vectors are counted as fast */
+    MARGIN = 8,      /* of sampled entries, for levels that a sample does not resolve */
+    LOOKS = 400      /* at stretches of the levels beyond the entries that were kept */
+};
+
+/* One position from each of SAMPLE equal stretches. */
+static void take_sample(const tithe_tuner_call *call, uint32_t *keys, uint32_t *room)
+{
+    for (size_t i = 0; i < SAMPLE; i++) {
+        const uint64_t begin = (uint64_t)i * call->n / SAMPLE, end = (uint64_t)(i + 1) * call->n / SAMPLE;
+        keys[i] = f32_bits(call->x[begin + rng_mix(i) % (end - begin)]) & 0x7fffffffu;
+    }
+    ti_ranks_sort(keys, SAMPLE, 31, room);
+}
+
+/* The rank in the sample that seems best, by looking at ranks that grow by a sixteenth. */
+static size_t guess_rank(const cat_search *s, const uint32_t *keys)
+{
+    const double each = (double)s->call->n / SAMPLE;
+    top_sums sums = {0};
+    size_t best_rank = 0, next = 1;
+    double best = 0;
+    for (size_t i = 0; i < SAMPLE && keys[i] > 0; i++) {
+        const double a = key_value(keys[i]);
+        sums = (top_sums){sums.count + each, sums.s1 + each * a, sums.s2 + each * a * a};
+        if (i + 1 < next) continue;
+        next = i + 2 + (i + 1) / 16;
+        const double level = fmin(sums.count, (double)s->call->n - 1),
+                     value = ti_progress_at(s, &sums) / ti_search_cost(s, level);
+        if (value > best) {
+            best = value;
+            best_rank = i + 1;
+        }
+    }
+    return best_rank;
+}
+
+/* Can a level in [first, last] be better, all entries beyond `kept` being smaller than `high`? */
+static bool rest_is_worth(const cat_search *s, const top_sums *kept, double high, double first, double last,
+                          int *looks)
+{
+    if (first > last) return false;
+    top_sums all = s->total;
+    all.count = (double)s->call->n;
+    progress_lines above = ti_lines_between(s, kept, &all, high, 0, first, last);
+    if (s->kind == PROGRESS_SIGN) { /* Cauchy and Schwarz: the others add at most so much */
+        const double most =
+            kept->s1 + sqrt((last - kept->count) * fmax(0, s->total.s2 - kept->s2) * (1 + CAT_EQUAL));
+        above.value[1][0] = above.value[1][1] = fmin(above.value[1][1], most);
+    }
+    if (!ti_search_worth(s, first, last, &above)) return false;
+    if (--*looks < 0 || first == last) return true;
+    const double middle = fmin(floor(sqrt(first * last)), last - 1);
+    return rest_is_worth(s, kept, high, first, middle, looks) ||
+           rest_is_worth(s, kept, high, middle + 1, last, looks);
+}
+
+/* A threshold that takes all n is possible only if none is zero: nobody looked, so its worth is a bound. */
+static bool all_is_worth(const cat_search *s)
+{
+    if (!s->ends_only) return false; /* was tried */
+    top_sums all = s->total;
+    all.count = (double)s->call->n;
+    return ti_progress_at(s, &all) / ti_search_cost(s, all.count) >= s->best * (1 - CAT_EQUAL);
+}
+
+/* The entries from `least` on, and a proof that the others do not matter. */
+static bool search_above(cat_search *s, ranks *r, uint32_t least)
+{
+    const tithe_tuner_call *call = s->call;
+    top_sums kept;
+    if (!ti_ranks_count_above(call, r, least, call->n / 2, &kept)) return false;
+    s->total = (top_sums){.count = INFINITY, .s2 = ti_kernels()->sum_squares(call->x, call->n)};
+    if (s->kind == PROGRESS_SIGN) s->total.s1 = ti_kernels()->sum_abs(call->x, call->n);
+    ti_search_top(s, r);
+    int looks = LOOKS;
+    return !s->failed && !all_is_worth(s) &&
+           !rest_is_worth(s, &kept, key_value(least - 1), kept.count + 1, (double)call->n - 1, &looks);
+}
+
+bool ti_search_sampled(cat_search *s, ranks *r)
+{
+    const tithe_tuner_call *call = s->call;
+    if (call->n < LEAST) return false;
+    uint32_t keys[SAMPLE], room[SAMPLE];
+    take_sample(call, keys, room);
+    if (keys[SAMPLE / 2] == 0 && ti_ranks_count_above(call, r, 1, call->n, &s->total)) {
+        /* Zeros mostly: without them the vector is short. */
+        if (!(s->total.s2 > 0)) return true;
+        if (s->kind == PROGRESS_WATER)
+            ti_search_water(s, r);
+        else
+            ti_search_top(s, r);
+        return true;
+    }
+    if (s->kind == PROGRESS_WATER || keys[0] >= 0x7f800000u) return false;
+    const size_t rank = 2 * guess_rank(s, keys) + MARGIN;
+    if (rank > SAMPLE / 4) return false;
+    /* The better the smaller entries are known, the easier the proof: a second try keeps more. */
+    const size_t tries[] = {rank, SAMPLE / 6};
+    for (int i = 0; i < 2; i++) {
+        if (keys[tries[i]] > 0 && search_above(s, r, keys[tries[i]])) return true;
+        ti_search_start(s, call);
+        if (tries[1] <= rank) break;
+    }
+    return false;
+}
