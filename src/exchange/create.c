@@ -166,6 +166,21 @@ static bool make_server(tithe_exchange *ex)
     return enough;
 }
 
+/* Frames of other processes: all of them are no longer than the dense vector, or are summed part by part; a server
+ * takes one at a time. */
+static bool make_inbox(tithe_exchange *ex)
+{
+    bool enough = true;
+    const size_t size = ex->config.comm->size;
+    if (!exchange_is_remote(ex)) return true;
+    ex->inbox_size = larger(larger(ex->capacity, ex->n * sizeof(float)), 1);
+    ex->inbox = room(ex->inbox_size, 1, &enough);
+    ex->blocks = room(size, sizeof *ex->blocks, &enough);
+    ex->lengths = room(size, sizeof *ex->lengths, &enough);
+    ex->length_bytes = room(size + 3, 4, &enough);
+    return enough;
+}
+
 static tithe_status make_room(tithe_exchange *ex, tithe_error *error)
 {
     bool enough = true;
@@ -176,7 +191,8 @@ static tithe_status make_room(tithe_exchange *ex, tithe_error *error)
     ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
     ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);
     if (enough && ex->config.feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
-    if (!enough || !make_lanes(ex) || !make_workers(ex) || !make_server(ex))
+    if (!enough || !make_lanes(ex) || !make_workers(ex) || !make_server(ex) ||
+        !make_inbox(ex))
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %u ranks with %zu numbers each.",
                        ex->config.comm->local, ex->n);
     return TITHE_OK;
@@ -240,6 +256,10 @@ void tithe_exchange_free(tithe_exchange *ex)
     free(ex->sum);
     free(ex->server_kept);
     free(ex->down_frame);
+    free(ex->inbox);
+    free(ex->blocks);
+    free(ex->lengths);
+    free(ex->length_bytes);
     free(ex->down_scratch);
     free(ex->down_tuner_scratch);
     free(ex);

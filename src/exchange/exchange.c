@@ -27,9 +27,17 @@ const tithe_cost *ti_exchange_cost(const tithe_exchange *ex, unsigned local)
     return ex->config.rank_costs ? ex->config.rank_costs[ex->config.comm->first + local] : ex->config.cost;
 }
 
-/* Ranks that take part, in all processes. */
+static unsigned put_here(const tithe_exchange *ex)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < ex->config.comm->local; i++) count += ex->workers[i].state == WORKER_PUT;
+    return count;
+}
+
+/* Ranks that take part, in all processes: what cannot be counted here has to be known. */
 static unsigned taking_part(const tithe_exchange *ex)
 {
+    if (!exchange_is_remote(ex)) return put_here(ex);
     return ex->config.taking_part ? ex->config.taking_part : ex->config.comm->size;
 }
 
@@ -90,7 +98,7 @@ void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_
 
 static void record_step(tithe_exchange *ex)
 {
-    const double ranks = taking_part(ex);
+    const double ranks = put_here(ex);
     tithe_exchange_record r = {.step = ex->step,
                                .level_least = INFINITY,
                                .scheme = ex->scheme->name,
@@ -128,8 +136,9 @@ static tithe_status expect_everybody(tithe_exchange *ex, tithe_error *error)
             return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was put with step size %g, another one with %g.",
                            comm->first + i, w->gamma, first->gamma);
     }
-    if (!first) return ti_fail(error, TITHE_E_ARGUMENT, 0, "No rank takes part in this step.");
-    ex->gamma = first->gamma;
+    if (!first && !exchange_is_remote(ex))
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "No rank takes part in this step.");
+    if (first) ex->gamma = first->gamma;
     return TITHE_OK;
 }
 
@@ -163,6 +172,13 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
     for (unsigned i = 0; i < comm->local; i++) ex->workers[i].state = WORKER_IDLE;
     ex->step++;
     return TITHE_OK;
+}
+
+tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error)
+{
+    const tithe_status status = ex->scheme->run(ex, NULL, error);
+    if (!status) ex->step++;
+    return status;
 }
 
 tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tithe_error *error)

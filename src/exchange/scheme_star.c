@@ -1,9 +1,10 @@
-/* scheme_star.c - frames go to a server, rank 0, which adds them up in rank order and sends one frame back to all.
+/* scheme_star.c - frames go to a server, which adds them up in rank order and sends one frame back to all.
  *
  * The compressor of the way back, C_M, acts on the sum; the division by the number of ranks comes after (horvath2019,
  * bidirectional compression). The server can keep what it did not send, as a worker does. */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "codec/codec.h"
 #include "exchange/exchange.h"
@@ -12,8 +13,6 @@ static const char *refuse(const tithe_exchange_config *config)
 {
     if (config->feedback && config->feedback->aggregates && config->downlink)
         return "Under ef21 a compressed way back would let the server's estimate drift away: take --feedback ec.";
-    if (config->comm->local < config->comm->size)
-        return "The scheme 'star' is for ranks of one process so far.";
     return NULL;
 }
 
@@ -63,15 +62,103 @@ static tithe_status encode_sum(tithe_exchange *ex, const tithe_codec *codec, tit
     return status;
 }
 
-static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
+/* ---- to the server ----------------------------------------------------------------------------------------- */
+
+/* Before a frame: its length, and the step size, which a server without ranks would not know. */
+enum { UP_BYTES = 12, DOWN_BYTES = 4 };
+
+static bool is_server(const tithe_exchange *ex)
+{
+    const tithe_comm *comm = ex->config.comm;
+    return comm->server == comm->size ? comm->local == 0 : comm_is_local(comm, comm->server);
+}
+
+static tithe_status send_frame(tithe_exchange *ex, const exchange_worker *w, unsigned rank, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
-    const tithe_codec *codec = ex->config.downlink ? ex->config.downlink : ex->raw;
-    for (unsigned i = 1; i < comm->local; i++)
-        if (ex->workers[i].state == WORKER_PUT) ti_comm_count(comm, 1, ex->workers[i].info.bytes);
+    uint8_t head[UP_BYTES];
+    const size_t length = w->state == WORKER_PUT ? w->info.bytes : 0;
+    put_u32(head, (uint32_t)length);
+    put_f64(head + 4, ex->gamma);
+    tithe_status status = ti_comm_send(comm, rank, comm->server, head, UP_BYTES, error);
+    if (!status && length) status = ti_comm_send(comm, rank, comm->server, w->frame, length, error);
+    return status ? status : ti_comm_flush(comm, error);
+}
 
+static tithe_status receive_frame(tithe_exchange *ex, unsigned rank, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    uint8_t head[UP_BYTES];
+    tithe_status status = ti_comm_receive(comm, comm->server, rank, head, UP_BYTES, error);
+    if (status) return status;
+    const size_t length = get_u32(head);
+    if (length == 0) return TITHE_OK; /* it does not take part */
+    if (length > ex->inbox_size)
+        return ti_fail(error, TITHE_E_CORRUPT, rank, "Rank %u announces a frame of %zu bytes; the longest has %zu.", rank,
+                       length, ex->inbox_size);
+    if (comm->local == 0) ex->gamma = get_f64(head + 4);
+    status = ti_comm_receive(comm, comm->server, rank, ex->inbox, length, error);
+    return status ? status : ti_exchange_decode(ex, rank, ex->inbox, length, 1, ex->sum, error);
+}
+
+/* All messages into ex->sum, in rank order. */
+static tithe_status collect(tithe_exchange *ex, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
     memset(ex->sum, 0, ex->n * sizeof *ex->sum);
-    tithe_status status = ti_exchange_decode_all(ex, 1, ex->sum, error);
+    tithe_status status = TITHE_OK;
+    for (unsigned r = 0; r < comm->size && !status; r++) {
+        if (!comm_is_local(comm, r)) {
+            status = receive_frame(ex, r, error);
+            continue;
+        }
+        const exchange_worker *w = &ex->workers[r - comm->first];
+        if (w->state != WORKER_PUT) continue;
+        if (r != comm->server) ti_comm_count(comm, 1, w->info.bytes);
+        status = ti_exchange_decode(ex, r, w->frame, w->info.bytes, 1, ex->sum, error);
+    }
+    return status;
+}
+
+/* ---- and back ----------------------------------------------------------------------------------------------- */
+
+static tithe_status hand_out(tithe_exchange *ex, size_t length, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    uint8_t head[DOWN_BYTES];
+    put_u32(head, (uint32_t)length);
+    tithe_status status = TITHE_OK;
+    for (unsigned r = 0; r < comm->size && !status; r++) {
+        if (r == comm->server) continue;
+        if (comm_is_local(comm, r)) {
+            ti_comm_count(comm, 1, length);
+            continue;
+        }
+        status = ti_comm_send(comm, comm->server, r, head, DOWN_BYTES, error);
+        if (!status) status = ti_comm_send(comm, comm->server, r, ex->down_frame, length, error);
+    }
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+static tithe_status take_back(tithe_exchange *ex, size_t *length, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    uint8_t head[DOWN_BYTES];
+    tithe_status status = ti_comm_receive(comm, comm->first, comm->server, head, DOWN_BYTES, error);
+    if (status) return status;
+    *length = get_u32(head);
+    if (*length > ex->down_capacity)
+        return ti_fail(error, TITHE_E_CORRUPT, 0, "The server announces a frame of %zu bytes; the longest has %zu.",
+                       *length, ex->down_capacity);
+    return ti_comm_receive(comm, comm->first, comm->server, ex->down_frame, *length, error);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------- */
+
+static tithe_status serve(tithe_exchange *ex, const tithe_codec *codec, size_t *length, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    tithe_status status = collect(ex, error);
     if (status) return status;
     /* The server draws its own randomness, as the rank behind the last. */
     tithe_call call = ti_exchange_call(ex, comm->size, ex->down_scratch, ex->down_scratch_size);
@@ -80,14 +167,35 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     tithe_frame_info info;
     status = encode_sum(ex, codec, &call, &info, error);
     if (status) return status;
-    ti_comm_count(comm, comm->size - 1, (comm->size - 1) * (uint64_t)info.bytes);
+    *length = info.bytes;
+    return hand_out(ex, info.bytes, error);
+}
+
+static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    const tithe_codec *codec = ex->config.downlink ? ex->config.downlink : ex->raw;
+    size_t length = 0;
+    tithe_status status = ti_comm_call_server(comm, error);
+    if (!status && !is_server(ex)) {
+        for (unsigned i = 0; i < comm->local && !status; i++)
+            status = send_frame(ex, &ex->workers[i], comm->first + i, error);
+        if (!status) status = take_back(ex, &length, error);
+    } else if (!status) {
+        status = serve(ex, codec, &length, error);
+    }
+    if (status || !update) return status;
 
     const double start = clock_now();
+    const tithe_call call = ti_exchange_call(ex, comm->size, ex->down_scratch, ex->down_scratch_size);
     memset(update, 0, ex->n * sizeof *update);
     const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex) || server_keeps(ex));
-    status = tithe_decode_add(codec, &call, ex->down_frame, info.bytes, (float)weight, update, ex->n, error);
+    tithe_frame_info info;
+    status = tithe_frame_check(codec, &call, ex->down_frame, length, ex->n, &info, error);
+    if (!status)
+        status = tithe_decode_add(codec, &call, ex->down_frame, length, (float)weight, update, ex->n, error);
     ex->totals.decode += clock_now() - start;
-    if (!status) ti_exchange_count(ex, (double)info.bytes, tithe_codec_paper_bits(codec, ex->n, info.entries));
+    if (!status) ti_exchange_count(ex, (double)length, tithe_codec_paper_bits(codec, ex->n, info.entries));
     return status;
 }
 
