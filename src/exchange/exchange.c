@@ -99,8 +99,11 @@ void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_
 static void record_step(tithe_exchange *ex)
 {
     const double ranks = put_here(ex);
+    double measured = 0; /* kept and speedup of no rank at all are 0/0 */
     tithe_exchange_record r = {.step = ex->step,
                                .level_least = INFINITY,
+                               .kept_least = INFINITY,
+                               .speedup_least = INFINITY,
                                .scheme = ex->scheme->name,
                                .collective = ex->collective ? ex->collective->name : ex->scheme->collectives,
                                .reason = ""};
@@ -115,7 +118,17 @@ static void record_step(tithe_exchange *ex)
         r.unsent += w->unsent / ranks;
         r.unsent_most = fmax(r.unsent_most, w->unsent);
         r.reason = w->reason;
+        if (!(w->energy > 0) || !ex->config.measure) continue; /* nothing to send is no measure of anything */
+        const double kept = 1 - w->unsent / w->energy, speedup = kept * (double)ex->n / entries;
+        measured++;
+        r.kept += kept;
+        r.kept_least = fmin(r.kept_least, kept);
+        r.speedup += speedup;
+        r.speedup_least = fmin(r.speedup_least, speedup);
     }
+    r.ranks = (unsigned)ranks;
+    r.kept /= measured;
+    r.speedup /= measured;
     r.residual = ex->config.feedback->scaled && ex->config.measure ? r.unsent : NAN;
     if (!ex->config.measure) r.energy = r.unsent = r.unsent_most = NAN;
     ex->totals.unsent += r.unsent;
@@ -153,7 +166,9 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
     const double start = clock_now(), waited = comm->waited;
     const uint64_t sent = comm->sent_bytes;
     const double busy = ex->totals.encode + ex->totals.decode;
+    comm->phase = "exchanging gradients";
     status = ex->scheme->run(ex, update, error);
+    comm->phase = NULL;
     if (status) return status;
     if (ex->aggregate)
         for (size_t i = 0; i < ex->n; i++) {
@@ -176,7 +191,9 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
 
 tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error)
 {
+    ex->config.comm->phase = "collecting gradients";
     const tithe_status status = ex->scheme->run(ex, NULL, error);
+    ex->config.comm->phase = NULL;
     if (!status) ex->step++;
     return status;
 }

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "codec/codec.h"
+#include "comm/comm.h"
 #include "exchange/exchange.h"
 #include "learn/run.h"
+#include "tithe/tithe.h"
 
 static const char *or_else(const char *text, const char *fallback)
 {
@@ -17,6 +19,11 @@ bool ti_run_progress(run *r, const char *what, double done)
 {
     if (r->o->progress && !r->o->progress(r->o->context, what, done)) r->stopped = true;
     return !r->stopped;
+}
+
+static bool is_remote(const run *r)
+{
+    return r->comm->local < r->comm->size;
 }
 
 /* ---- data and problem ---------------------------------------------------------------------------------- */
@@ -36,11 +43,12 @@ static tithe_status open_data(run *r, tithe_error *error)
     tithe_data *all = NULL;
     status = tithe_data_open(o->data, &reading, &all, error);
     if (!status)
-        status = tithe_data_share(all, o->workers, o->split, o->seed, 0, o->workers, &r->share, error);
+        status = tithe_data_share(all, o->workers, o->split, o->seed, r->comm->first, r->comm->local, &r->share, error);
     tithe_data_free(all);
     if (status) return status;
     r->m = (double)r->share->total_rows / r->share->workers;
-    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2, r->pool, &r->problem, error);
+    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2, is_remote(r) ? r->comm : NULL, r->pool,
+                              &r->problem, error);
 }
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
@@ -144,7 +152,7 @@ static tithe_status make_costs(run *r, tithe_error *error)
     return status;
 }
 
-static tithe_status make_codecs(run *r, tithe_error *error)
+tithe_status ti_run_codecs(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
     const char *spec = or_else(o->codec, "all|raw"), *feedback = o->feedback;
@@ -168,14 +176,14 @@ static tithe_status make_codecs(run *r, tithe_error *error)
     return TITHE_OK;
 }
 
-static tithe_status make_exchange(run *r, tithe_error *error)
+tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
 {
-    const tithe_model *model = r->problem.model;
+    const tithe_model *model = r->problem.model; /* NULL in a server, which has no data */
     size_t count = 0;
-    if (model->layers) count = model->layers(r->problem.params, r->share, r->layers, MOST_LAYERS);
-    r->comm = tithe_comm_local(r->o->workers);
+    if (model && model->layers) count = model->layers(r->problem.params, r->share, r->layers, MOST_LAYERS);
     const tithe_exchange_config config = {
-        .comm = &r->comm,
+        .comm = r->comm,
+        .taking_part = r->o->clients,
         .codec = r->codec,
         .feedback = r->feedback,
         .downlink = r->downlink,
@@ -195,7 +203,24 @@ static tithe_status make_exchange(run *r, tithe_error *error)
         .layers = count > 1 ? r->layers : NULL,
         .layer_count = count > 1 ? count : 0,
     };
-    return tithe_exchange_create(&config, r->size, &r->exchange, error);
+    return tithe_exchange_create(&config, n, &r->exchange, error);
+}
+
+/* What all processes must have in common. The server reads n from it. */
+static tithe_status agree(run *r, tithe_error *error)
+{
+    const tithe_train_options *o = r->o;
+    char text[1000];
+    snprintf(text, sizeof text,
+             " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
+             "downlink feedback %s; scheme %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
+             "local steps %u; momentum %g; clients %u; shared level %d",
+             r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
+             r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-",
+             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->estimator->name,
+             or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"), or_else(o->cost, "bits"),
+             or_else(o->average, "none"), o->batch, o->local_steps, o->momentum, o->clients, o->shared_level);
+    return ti_comm_agree(r->comm, text, error);
 }
 
 /* ---- step size and theory ------------------------------------------------------------------------------ */
@@ -278,7 +303,7 @@ static tithe_status find_optimum(run *r, tithe_error *error)
 
 static tithe_status make_room(run *r, tithe_error *error)
 {
-    const size_t local = r->share->local;
+    const size_t local = r->share->local, all = r->share->workers;
     bool enough = true;
     r->x = calloc(r->size, sizeof *r->x);
     r->averaged = calloc(r->size, sizeof *r->averaged);
@@ -286,11 +311,11 @@ static tithe_status make_room(run *r, tithe_error *error)
     r->gradients = calloc(r->size * local, sizeof *r->gradients);
     r->update = calloc(r->size, sizeof *r->update);
     r->lanes = calloc(r->lane_count, sizeof *r->lanes);
-    if (r->o->clients && r->o->clients < local) {
-        r->clients = calloc(local, sizeof *r->clients);
-        r->active = calloc(local, sizeof *r->active);
+    if (r->o->clients && r->o->clients < all) {
+        r->clients = calloc(all, sizeof *r->clients);
+        r->active = calloc(all, sizeof *r->active);
         enough = r->clients && r->active;
-        for (unsigned w = 0; enough && w < local; w++) r->clients[w] = w;
+        for (unsigned w = 0; enough && w < all; w++) r->clients[w] = w;
     }
     if (r->o->momentum != 0) enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
@@ -342,8 +367,13 @@ static void fill_facts(run *r)
 
 tithe_status ti_run_prepare(run *r, tithe_error *error)
 {
+    r->own = tithe_comm_local(r->o->workers);
+    r->comm = r->o->comm ? r->o->comm : &r->own;
     tithe_status status = expect_sense(r->o, error);
-    if (!status) status = make_codecs(r, error); /* cheap, and most mistakes are made there */
+    if (!status && r->comm->size != r->o->workers)
+        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.", r->comm->size,
+                         r->o->workers);
+    if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
     if (status) return status;
@@ -351,8 +381,9 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     const unsigned threads = tithe_pool_threads(r->pool);
     r->lane_count = threads < r->share->local ? threads : r->share->local;
     status = make_room(r, error);
-    if (!status) status = make_exchange(r, error);
+    if (!status) status = ti_run_exchange(r, r->size, error);
     if (!status) status = make_estimate(r, error);
+    if (!status) status = agree(r, error);
     if (!status) {
         ti_run_progress(r, "smoothness constants", NAN);
         status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
