@@ -207,9 +207,9 @@ def vector(data, n):
 def seconds(function, warm):
     if warm:
         function()
-    start = time.perf_counter()
+    start = time.process_time()
     function()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def compare(tithe, data, n, rounds):

@@ -91,12 +91,15 @@ typedef struct tithe_select_call {
     /* Error compensation, only where the selector `fuses`: x is to become x + gamma * gradient on the way. */
     const float *gradient;
     float gamma;
+    bool
+        take; /* with a gradient: survivors may be taken out of x at once, since they will be sent as they are */
 } tithe_select_call;
 
 typedef struct tithe_selection {
     uint32_t *indices; /* room for 16 more than asked for; to be filled ascending */
     void *values;      /* likewise, for the survivors; `gathered` says that the selector filled it */
     bool gathered;
+    bool taken; /* the survivors, which were gathered, left zeros in x */
     size_t count;
     double factor; /* survivors are multiplied by it before they are written; 1 when nothing is said */
     double shared; /* all survivors below `exact_from` have this magnitude; 0: no such group */
@@ -133,6 +136,12 @@ typedef struct tithe_selector {
 
 /* ---- quantizer ---------------------------------------------------------------------------------------- */
 
+/* The CRC-32C of a payload, made while it was in the cache. */
+typedef struct tithe_checksum {
+    bool known;
+    uint32_t crc;
+} tithe_checksum;
+
 typedef struct tithe_quant_call {
     const double *params;
     tithe_type type;
@@ -144,7 +153,8 @@ typedef struct tithe_quant_call {
      * gradient, and what is not sent of it is to be left in `sent`, which is where the values came from. */
     const float *gradient;
     float gamma;
-    struct tithe_pool *pool; /* NULL: no other threads */
+    struct tithe_pool *pool;  /* NULL: no other threads */
+    tithe_checksum *checksum; /* NULL, or where encode may leave that of the bytes it wrote */
 } tithe_quant_call;
 
 typedef struct tithe_quantizer {
@@ -152,6 +162,7 @@ typedef struct tithe_quantizer {
     const tithe_param *params;
     uint8_t id;
     bool takes_f64;
+    bool exact;     /* what the decoder sees is the value itself */
     bool rounds;    /* deterministic rounding: nearly, but not exactly, unbiased */
     bool saturates; /* what exceeds claims.largest is cut; otherwise it is refused before encode is called */
 

@@ -49,6 +49,21 @@ static inline void bits_put_ahead(bit_writer *w, uint32_t value, unsigned width)
     w->count %= 8;
 }
 
+/* Up to 64 bits, where eight bytes from `next` on may be overwritten and fewer than eight bits are pending. */
+static inline void bits_put_long(bit_writer *w, uint64_t value, unsigned width)
+{
+    const unsigned count = w->count + width;
+    put_u64(w->next, w->pending | value << w->count);
+    if (count < 64) {
+        w->pending = (w->pending | value << w->count) >> count / 8 * 8;
+    } else {
+        w->pending = w->count ? value >> (64 - w->count) : 0;
+    }
+    w->next += count / 8;
+    w->count = count % 8;
+    w->total += width;
+}
+
 /* Store what is pending; true if that leaves the writer at the start of a byte. */
 static inline bool bits_at_byte(bit_writer *w)
 {
@@ -100,6 +115,7 @@ static inline uint64_t bits_peek(const bit_reader *r, unsigned width)
     const unsigned skip = (unsigned)(r->position % 8);
     const uint64_t last = r->end / 8;
     uint64_t at = r->position / 8;
+    if (at + 8 <= last) return (get_u64(r->bytes + at) >> skip) & ((UINT64_C(1) << width) - 1);
     for (unsigned got = 0; got < skip + width && at < last; got += 8, at++)
         value |= (uint64_t)r->bytes[at] << got;
     return (value >> skip) & ((UINT64_C(1) << width) - 1);

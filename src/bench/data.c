@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "bench/exact.h"
+#include "codec/select.h"
 #include "tithe/bench.h"
 
 /* ---- random numbers ----------------------------------------------------------------------------------- */
@@ -84,15 +85,13 @@ static void narrow(float *x, size_t n, tithe_key key)
 }
 
 /* What top-k looks at first is far smaller than the rest, so its guess of the k-th largest is far too low, and nearly
- * everything survives its pass. The positions are those of sample() in select_top.c; should those change, this is an
- * ordinary vector with a few small numbers in it. */
+ * everything survives its pass. */
 static void sample_defeating(float *x, size_t n, tithe_key key)
 {
-    enum { SAMPLE = 16384 };
     normals(x, n, 4);
-    const size_t stretch = n / SAMPLE;
-    for (size_t i = 0; stretch > 0 && i < SAMPLE; i++)
-        x[stretch * i + (size_t)(rng_mix(i + key.a) % stretch)] *= 0x1p-30f;
+    if (n < SELECT_SAMPLE_LEAST) return;
+    const size_t size = select_sample_size(n, bench_share_of(n, 0.01));
+    for (size_t i = 0; i < size; i++) x[select_sample_at(key, n, size, i)] *= 0x1p-30f;
 }
 
 static const char *const names[] = {"gaussian", "lognormal",        "ties", "zeros", "sorted",

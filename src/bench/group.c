@@ -64,11 +64,10 @@ static void fill_caches(const bench_filler *filler)
     for (size_t i = 0; i < filler->size; i += LINE) filler->bytes[i]++;
 }
 
-/* Did another program run on this core for some of the time? Threads of a pool are waited for, so nothing can be said
- * of them. */
-static bool was_interrupted(const bench_job *job, double seconds, double cpu_seconds)
+/* Did another program run on this core for some of the time? */
+static bool was_interrupted(double seconds, double cpu_seconds)
 {
-    return tithe_pool_threads(job->call.pool) == 1 && seconds - cpu_seconds > 0.02 * seconds + 20e-6;
+    return seconds - cpu_seconds > 0.02 * seconds + 20e-6;
 }
 
 static tithe_status time_once(bench_job *job, const bench_filler *filler, double *seconds, bool *interrupted,
@@ -80,8 +79,13 @@ static tithe_status time_once(bench_job *job, const bench_filler *filler, double
     if (filler) fill_caches(filler);
     const double cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID), start = clock_seconds(CLOCK_MONOTONIC);
     status = job->row->kind->run(job, error);
-    *seconds = clock_seconds(CLOCK_MONOTONIC) - start;
-    *interrupted = was_interrupted(job, *seconds, clock_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    const double passed = clock_seconds(CLOCK_MONOTONIC) - start,
+                 used = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+    /* One thread never waits, so what it used is what the call takes; threads of a pool are waited for, and nothing
+     * can be said of them. */
+    const bool alone = tithe_pool_threads(job->call.pool) == 1;
+    *interrupted = alone && was_interrupted(passed, used);
+    *seconds = alone ? used : passed;
     return status;
 }
 

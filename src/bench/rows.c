@@ -64,6 +64,8 @@ const bench_row bench_codec_rows[] = {
     WHOLE("all|natural"),
     WHOLE("all|sign"),
     WHOLE(DITHER4),
+    WHOLE("all|dither:s=127,bucket=512"),
+    BOTH_WAYS("dither4:code=elias", .spec = DITHER4 ",code=elias"),
     WHOLE("all|natdither:s=7,bucket=512"),
     WHOLE("topk:keep=0.01"),
     WHOLE("topk:keep=0.01|natural"),

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "base/crc32c.h"
 #include "kernels/kernels.h"
 
 static tithe_status refuse_nonfinite(double value, size_t at, tithe_error *error)
@@ -50,6 +51,13 @@ static void take_back(const tithe_codec *codec, const encode_input *in, size_t n
             if (isfinite(added)) ((float *)in->keep)[i] -= added;
         }
     }
+}
+
+/* Put the survivors back that a selector has taken out. */
+static void put_back(const encode_input *in, const tithe_selection *s)
+{
+    for (size_t i = 0; s->taken && i < s->count; i++)
+        ((float *)in->keep)[s->indices[i]] = ((const float *)s->values)[i];
 }
 
 /* The pass that nobody fused: look, and add the gradient a block at a time, which is stored only if it is
@@ -137,6 +145,7 @@ static tithe_status select(const tithe_codec *codec, const tithe_call *call, con
         .scratch = w->selector,
         .gradient = selector_fuses(codec) ? in->gradient : NULL,
         .gamma = (float)in->gamma,
+        .take = selector_fuses(codec) && in->gradient && codec->quantizer->exact,
     };
     const tithe_status status = codec->selector->select(&c, s, error);
     if (status != TITHE_E_NONFINITE) return status;
@@ -162,9 +171,22 @@ static bool quantizer_fuses(const tithe_codec *codec)
            codec->quantizer->fuses && codec->quantizer->fuses(codec->quantizer_params);
 }
 
+/* Does expect_range look at the whole vector? Then it comes upon what is not finite, and nobody has to look before. */
+static bool range_looks(const tithe_codec *codec, const tithe_call *call, const encode_input *in)
+{
+    if (codec->type != TITHE_F32 || codec->selector->source != TITHE_INDICES_ALL || in->gradient ||
+        codec->quantizer->saturates)
+        return false;
+    tithe_claims claims = {0};
+    const tithe_quant_call quant = ti_codec_quant_call(codec, call, in->n);
+    codec->quantizer->claims(&quant, &claims);
+    return claims.largest < largest_number(codec->type);
+}
+
 /* Numbers beyond what the quantizer can write are refused before anything is written or any feedback is
  * changed. A quantizer that fuses sees to that itself, and so it is where nothing can be too large. */
-static tithe_status expect_range(const tithe_codec *codec, const message *m, tithe_error *error)
+static tithe_status expect_range(const tithe_codec *codec, const encode_input *in, const message *m,
+                                 tithe_error *error)
 {
     const double limit = largest_number(codec->type);
     if (m->quant.whole_norm > limit)
@@ -180,6 +202,8 @@ static tithe_status expect_range(const tithe_codec *codec, const message *m, tit
     if (largest >= limit && m->selection.factor == 1) return TITHE_OK; /* it is finite, and that is enough */
     const double most = ti_norm_max(codec->type, m->values, m->quant.count);
     if (most <= largest) return TITHE_OK;
+    const tithe_status status = expect_finite(codec, in->x, in->n, error);
+    if (status) return status;
     return ti_fail(
         error, TITHE_E_RANGE, 0,
         "A magnitude of %g is more than %s can write (%g): scale the vector down, or use natural or raw.",
@@ -201,7 +225,7 @@ static tithe_status compose(const tithe_codec *codec, const tithe_call *call, co
     m->quant = ti_codec_quant_call(codec, call, m->group.exact_count);
     if (quantizer->needs_norm && quantizer->needs_norm(m->quant.params))
         m->quant.whole_norm = ti_norm2(codec->type, in->x, in->n);
-    const tithe_status status = expect_range(codec, m, error);
+    const tithe_status status = expect_range(codec, in, m, error);
     if (status) return status;
 
     m->plan = (index_plan){.coding = TITHE_INDEX_NONE};
@@ -228,13 +252,15 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
         ti_indices_write(&m->plan, m->selection.indices, count, in->n, p);
     p += bytes_of_bits(m->plan.bits);
 
-    tithe_sink sent = {.y = in->keep, .scale = -1, .type = codec->type};
+    tithe_sink sent = {.y = m->selection.taken ? NULL : in->keep, .scale = -1, .type = codec->type};
     if (selector->source != TITHE_INDICES_ALL)
         sent.at = selector->shares ? m->w.regroup : m->selection.indices;
     uint64_t value_bits = 0;
     const size_t shared =
         selector->shares ? ti_shared_write(codec, in->x, &m->group, &m->w, count, p, &sent) : 0;
     p += shared;
+    tithe_checksum payload = {0};
+    m->quant.checksum = &payload;
     const tithe_status status = codec->quantizer->encode(&m->quant, m->values, p, &value_bits, &sent, error);
     if (status == TITHE_E_NONFINITE) {
         /* Zeros were written for what is not finite; the rest of what was sent comes back from the frame. */
@@ -244,8 +270,11 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
         return explain_nonfinite(codec, in, error);
     }
     if (status) return status;
+    const size_t before = (size_t)(p - frame);
     p += bytes_of_bits(value_bits);
-    put_u32(p, tithe_crc32c(frame, (size_t)(p - frame)));
+    put_u32(p, payload.known
+                   ? ti_crc32c_join(tithe_crc32c(frame, before), payload.crc, bytes_of_bits(value_bits))
+                   : tithe_crc32c(frame, (size_t)(p - frame)));
     *info = (tithe_frame_info){
         .bytes = (size_t)(p - frame) + CHECKSUM_BYTES,
         .entries = count,
@@ -276,12 +305,14 @@ tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const e
     if (status) return status;
 
     const bool quantizer_adds = quantizer_fuses(codec), selector_adds = selector_fuses(codec);
-    if (!quantizer_adds && !selector_adds) status = look_and_add(codec, in, error);
+    if (!quantizer_adds && !selector_adds && !range_looks(codec, call, in))
+        status = look_and_add(codec, in, error);
     if (status) return status;
     status = select(codec, call, in, &m.w, &m.selection, error);
     const bool selected = status == TITHE_OK;
     if (!status) status = compose(codec, call, in, capacity, &m, error);
     if (status) {
+        if (selected) put_back(in, &m.selection);
         if (!quantizer_adds && (selected || !selector_adds)) take_back(codec, in, in->n);
         return status;
     }

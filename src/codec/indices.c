@@ -23,7 +23,8 @@ static void golomb_search(const uint32_t *indices, size_t count, unsigned guess,
 {
     const unsigned top = three ? 30 : 31;
     unsigned first = guess > 0 ? guess - 1 : 0;
-    for (int turn = 0; turn < 32; turn++) {
+    int way = 0; /* back again would be in vain: what two turns have in common is the best then */
+    for (;;) {
         if (first > top - 2) first = top - 2;
         uint64_t bits[3];
         ti_kernels()->gap_bits(indices, count, first, three, bits);
@@ -34,12 +35,15 @@ static void golomb_search(const uint32_t *indices, size_t count, unsigned guess,
         }
         if (bits[least] < best->bits)
             *best = (index_plan){TITHE_INDEX_GOLOMB, first + least, three, bits[least]};
-        if (least == 0 && first > 0)
+        if (least == 0 && first > 0 && way <= 0) {
             first = first > 2 ? first - 2 : 0;
-        else if (least == 2 && first < top - 2)
+            way = -1;
+        } else if (least == 2 && first < top - 2 && way >= 0) {
             first += 2;
-        else
+            way = 1;
+        } else {
             return;
+        }
     }
 }
 

@@ -4,8 +4,12 @@
 #define CODEC_LEVEL_CODES_H
 
 #include "base/bits.h"
+#include "kernels/kernels.h"
 
-enum { FEW_LEVELS = 127 };
+enum {
+    FEW_LEVELS = 127,
+    ELIAS_SPLIT = 1 << 16 /* codes from which on it pays to read from several places */
+};
 
 static inline unsigned log2_floor(unsigned v)
 {
@@ -46,29 +50,37 @@ static inline unsigned get_level(bit_reader *r, bool elias, unsigned s, bool *ne
     return level;
 }
 
-/* Elias words by table: a value is one look-up when it is written, and several are one when they are read. */
+/* Elias words by table. */
 typedef struct elias_words {
     uint16_t word[256];
     uint8_t width[256];
 } elias_words;
 
-enum { ELIAS_WINDOW = 12, ELIAS_MANY = 6 };
-
-typedef struct elias_entry {
-    uint8_t count, width; /* codes that lie wholly in the window, and the bits they take */
-    uint8_t codes[ELIAS_MANY];
-} elias_entry;
-
-typedef struct elias_table {
-    elias_entry entry[1 << ELIAS_WINDOW];
-} elias_table;
-
 void ti_elias_words(elias_words *words);
-void ti_elias_table(elias_table *table);
+/* Words of levels above s (at most 127) stay out of the table, so what it reads is sound. */
+void ti_elias_table(elias_table *table, unsigned s);
 
-/* `many` codes, as bytes; codes[] has room for ELIAS_MANY more. table may be NULL. False where the bytes
- * make no sense: a level above s (at most 127), a negative zero, or the end. */
+/* Codes of s levels, at most 127; words is NULL for fixed width. `left` codes, these among them, have room for their
+ * greatest length. */
+void ti_level_codes_write(bit_writer *w, const elias_words *words, unsigned s, const uint8_t *codes,
+                          size_t many, size_t left);
+/* `many` codes, as bytes; codes[] has room for CODES_SPARE more. table may be NULL. False for an Elias code of a level
+ * above s (at most 127), and at the end of the bytes. */
 bool ti_level_codes_read(bit_reader *r, bool elias, unsigned s, const elias_table *table, size_t many,
                          uint8_t *codes);
+/* No level above s, no negative zero: what is left to ask of codes that were read at a fixed width. */
+bool ti_level_codes_sound(const uint8_t *codes, size_t many, unsigned s);
+/* Places of a long stream from which Elias codes can be read side by side. The first is where the reader stands. */
+typedef struct elias_point {
+    uint64_t position;
+    size_t index; /* of the code that begins there */
+} elias_point;
+
+/* False where that does not work out, which says nothing about the stream. Else the reader has passed *passed sound
+ * codes, all but the last few. */
+bool ti_elias_split(bit_reader *r, unsigned s, const elias_table *table, size_t many,
+                    elias_point points[ELIAS_CHAINS], size_t *passed);
+/* Can so many Elias codes be read? */
+bool ti_elias_codes_pass(bit_reader *r, unsigned s, const elias_table *table, size_t many);
 
 #endif

@@ -46,7 +46,7 @@ static bool nibbles_are_sound(const uint8_t *src, size_t length)
 static const elias_table *table_for(const tithe_quant_call *c, elias_table *table)
 {
     if (!levels_are_elias(c) || c->count < ELIAS_WORTH) return NULL;
-    ti_elias_table(table);
+    ti_elias_table(table, levels_of(c));
     return table;
 }
 
@@ -62,11 +62,16 @@ static bool codes_are_sound(const tithe_quant_call *c, bit_reader *r)
         }
         return true;
     }
-    elias_table room;
-    const elias_table *table = table_for(c, &room);
-    uint8_t codes[TITHE_BLOCK + ELIAS_MANY];
-    for (size_t first = 0; first < c->count; first += TITHE_BLOCK)
-        if (!ti_level_codes_read(r, elias, s, table, block_length(first, c->count), codes)) return false;
+    if (elias) {
+        elias_table room;
+        return ti_elias_codes_pass(r, s, table_for(c, &room), c->count);
+    }
+    uint8_t codes[TITHE_BLOCK + CODES_SPARE];
+    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
+        const size_t many = block_length(first, c->count);
+        if (!ti_level_codes_read(r, false, s, NULL, many, codes) || !ti_level_codes_sound(codes, many, s))
+            return false;
+    }
     return true;
 }
 
@@ -104,36 +109,106 @@ typedef struct decode_work {
     unsigned parts;
 } decode_work;
 
-static void decode_bucket(const decode_work *work, size_t b, bit_reader *r, const elias_table *table)
+/* Four bits, straight into a dense vector: a table of sixteen values does it. */
+static bool decodes_nibbles(const decode_work *work)
+{
+    const tithe_quant_call *c = work->c;
+    return !levels_are_elias(c) && level_code_width(levels_of(c)) == 4 && !work->out->at &&
+           levels_bucket(c) % 2 == 0 && c->count % 2 == 0;
+}
+
+static void decode_nibbles(const decode_work *work, size_t first, size_t end)
+{
+    const tithe_quant_call *c = work->c;
+    const uint8_t *codes = work->src + levels_bucket_count(c) * levels_norm_bytes(c);
+    for (size_t b = first; b < end; b++) {
+        const size_t begin = b * levels_bucket(c), many = levels_bucket_end(c, b) - begin;
+        float values[16];
+        level_nibble_table(work->grid, levels_of(c), get_norm(c, work->src, b), (float)work->out->scale,
+                           values);
+        ti_kernels()->nibbles_add(codes + begin / 2, many, values, (float *)work->out->y + begin);
+    }
+}
+
+/* Codes of values [first, stop), whatever buckets they are of. */
+static void add_codes(const decode_work *work, const uint8_t *codes, size_t first, size_t stop)
+{
+    const tithe_quant_call *c = work->c;
+    for (size_t at = first, next; at < stop; at = next) {
+        const size_t b = at / levels_bucket(c), end = levels_bucket_end(c, b);
+        next = end < stop ? end : stop;
+        level_codes_add(work->grid, levels_of(c), get_norm(c, work->src, b), codes + (at - first), at,
+                        next - at, work->out);
+    }
+}
+
+/* Long rows of Elias codes, from several places side by side. */
+static bool decode_chains(const decode_work *work, bit_reader *start, const elias_table *table)
+{
+    enum { LENGTH = 2048 }; /* so that all of it stays in the first-level cache */
+    const unsigned s = levels_of(work->c);
+    const size_t count = work->c->count;
+    elias_point points[ELIAS_CHAINS];
+    size_t passed;
+    bit_reader r[ELIAS_CHAINS], ahead = *start;
+    if (!table || count < ELIAS_SPLIT || !ti_elias_split(&ahead, s, table, count, points, &passed))
+        return false;
+    uint8_t room[ELIAS_CHAINS][LENGTH + CODES_SPARE], *const codes[] = {room[0], room[1], room[2], room[3]};
+    size_t stop[ELIAS_CHAINS];
+    for (unsigned k = 0; k < ELIAS_CHAINS; k++) {
+        r[k] = *start;
+        r[k].position = points[k].position;
+        stop[k] = k + 1 < ELIAS_CHAINS ? points[k + 1].index : count;
+    }
+    for (bool more = true; more;) {
+        size_t wanted[ELIAS_CHAINS], got[ELIAS_CHAINS];
+        for (unsigned k = 0; k < ELIAS_CHAINS; k++) {
+            const size_t left = stop[k] - points[k].index;
+            wanted[k] = got[k] = left < LENGTH ? left : LENGTH;
+        }
+        ti_kernels()->elias_chains(table, r, got, codes);
+        more = false;
+        for (unsigned k = 0; k < ELIAS_CHAINS; k++) {
+            ti_level_codes_read(&r[k], true, s, table, wanted[k] - got[k], codes[k] + got[k]);
+            add_codes(work, codes[k], points[k].index, points[k].index + wanted[k]);
+            points[k].index += wanted[k];
+            more |= wanted[k] > 0;
+        }
+    }
+    return true;
+}
+
+/* Up to 127 levels. */
+static void decode_few(const decode_work *work, size_t begin, size_t end, bit_reader *r)
+{
+    const tithe_quant_call *c = work->c;
+    elias_table room;
+    const elias_table *table = table_for(c, &room);
+    if (decode_chains(work, r, table)) return;
+    uint8_t codes[TITHE_BLOCK + CODES_SPARE];
+    for (size_t first = begin; first < end; first += TITHE_BLOCK) {
+        const size_t many = block_length(first, end);
+        ti_level_codes_read(r, levels_are_elias(c), levels_of(c), table, many,
+                            codes); /* check() has seen that it can */
+        add_codes(work, codes, first, first + many);
+    }
+}
+
+static void decode_many(const decode_work *work, size_t begin, size_t end, bit_reader *r)
 {
     const tithe_quant_call *c = work->c;
     const unsigned s = levels_of(c);
     const bool elias = levels_are_elias(c);
-    const size_t begin = b * levels_bucket(c), end = levels_bucket_end(c, b);
-    const float norm = get_norm(c, work->src, b);
-    /* Four bits, straight into a dense vector: a table of sixteen values does it. */
-    if (!elias && level_code_width(s) == 4 && !work->out->at && begin % 2 == 0 && (end - begin) % 2 == 0) {
-        float values[16];
-        level_nibble_table(work->grid, s, norm, (float)work->out->scale, values);
-        ti_kernels()->nibbles_add(r->bytes + begin / 2, end - begin, values, (float *)work->out->y + begin);
-        r->position += 4 * (uint64_t)(end - begin);
-        return;
-    }
-    float value[256];
-    if (s <= FEW_LEVELS) level_value_table(work->grid, s, norm, value);
-    for (size_t first = begin; first < end; first += TITHE_BLOCK) {
-        const size_t many = block_length(first, end);
+    const size_t bucket = levels_bucket(c);
+    for (size_t first = begin, many; first < end; first += many) {
+        const size_t left = bucket - first % bucket; /* a block, of one bucket */
+        many = block_length(first, left < end - first ? first + left : end);
+        const float norm = get_norm(c, work->src, first / bucket);
         float block[TITHE_BLOCK];
-        if (s <= FEW_LEVELS) {
-            uint8_t codes[TITHE_BLOCK + ELIAS_MANY];
-            ti_level_codes_read(r, elias, s, table, many, codes); /* check() has seen that it can */
-            for (size_t i = 0; i < many; i++) block[i] = value[codes[i]];
-        } else {
-            for (size_t i = 0; i < many; i++) {
-                bool negative;
-                const float magnitude = work->grid->value(get_level(r, elias, s, &negative), s, norm);
-                block[i] = negative ? -magnitude : magnitude;
-            }
+        for (size_t i = 0; i < many; i++) {
+            bool negative;
+            const float magnitude = work->grid->value(get_level(r, elias, s, &negative), s, norm);
+            block[i] = negative ? -magnitude : magnitude;
         }
         tithe_sink_add(work->out, first, block, many);
     }
@@ -145,12 +220,19 @@ static void decode_part(void *context, unsigned part)
     const tithe_quant_call *c = work->c;
     const size_t buckets = levels_bucket_count(c), norms = buckets * levels_norm_bytes(c);
     const size_t first = pool_begin(buckets, LEVEL_UNIT, work->parts, part);
-    const size_t end = pool_begin(buckets, LEVEL_UNIT, work->parts, part + 1);
-    const uint64_t before = part ? (uint64_t)first * levels_bucket(c) * level_code_width(levels_of(c)) : 0;
+    const size_t last = pool_begin(buckets, LEVEL_UNIT, work->parts, part + 1);
+    if (first == last) return;
+    if (decodes_nibbles(work)) {
+        decode_nibbles(work, first, last);
+        return;
+    }
+    const size_t begin = first * levels_bucket(c), end = levels_bucket_end(c, last - 1);
+    const uint64_t before = part ? (uint64_t)begin * level_code_width(levels_of(c)) : 0;
     bit_reader r = bit_reader_at(work->src + norms, work->length - norms, before);
-    elias_table room;
-    const elias_table *table = table_for(c, &room);
-    for (size_t b = first; b < end; b++) decode_bucket(work, b, &r, table);
+    if (levels_of(c) <= FEW_LEVELS)
+        decode_few(work, begin, end, &r);
+    else
+        decode_many(work, begin, end, &r);
 }
 
 void ti_levels_decode(const level_grid *grid, const tithe_quant_call *c, const uint8_t *src, size_t length,

@@ -54,7 +54,8 @@ typedef struct level_grid {
     void (*moments)(const level_job *job, double *squares,
                     double *expected);                      /* of t, and of the level drawn for it */
     float (*value)(unsigned level, unsigned s, float norm); /* what the decoder makes of a level */
-    double (*variance)(double s, double reach);             /* omega, where |x|_p <= reach/sqrt(d) |x|_2 */
+    void (*values)(unsigned count, unsigned s, float norm, float *value); /* of levels 0 to count - 1 */
+    double (*variance)(double s, double reach); /* omega, where |x|_p <= reach/sqrt(d) |x|_2 */
 } level_grid;
 
 #define LARGEST_NORM 0x1p127f /* so that no level is infinite, however norm / s was rounded */
@@ -95,19 +96,38 @@ static inline bool levels_are_elias(const tithe_quant_call *c)
 static inline void level_nibble_table(const level_grid *grid, unsigned s, float norm, float scale,
                                       float table[16])
 {
+    float value[8];
+    grid->values(8, s, norm, value);
     for (unsigned level = 0; level < 8; level++) {
-        table[level] = level <= s ? scale * grid->value(level, s, norm) : 0;
-        table[8 + level] = level <= s ? scale * -grid->value(level, s, norm) : 0;
+        table[level] = level <= s ? scale * value[level] : 0;
+        table[8 + level] = level <= s ? scale * -value[level] : 0;
     }
 }
 
-/* value[code] for a byte of level and sign. */
-static inline void level_value_table(const level_grid *grid, unsigned s, float norm, float value[256])
+/* scale * value[code] for a byte of level and sign; of sixteen levels at least, as many as a register holds. */
+static inline void level_value_table(const level_grid *grid, unsigned s, float norm, float scale,
+                                     float value[256])
 {
-    for (unsigned level = 0; level <= s; level++) {
-        value[level] = grid->value(level, s, norm);
+    const unsigned count = s < 16 ? 16 : s + 1;
+    grid->values(count, s, norm, value);
+    for (unsigned level = 0; level < count; level++) {
+        value[level] = scale * value[level];
         value[128 + level] = -value[level];
     }
+}
+
+/* What codes stand for goes into the sink: straight into a dense one. */
+static inline void level_codes_add(const level_grid *grid, unsigned s, float norm, const uint8_t *codes,
+                                   size_t first, size_t many, const tithe_sink *out)
+{
+    float value[256], block[TITHE_BLOCK];
+    level_value_table(grid, s, norm, out->at ? 1 : (float)out->scale, value);
+    if (!out->at) {
+        ti_kernels()->codes_add(codes, many, s, value, (float *)out->y + first);
+        return;
+    }
+    for (size_t i = 0; i < many; i++) block[i] = value[codes[i]];
+    tithe_sink_add(out, first, block, many);
 }
 
 /* Buckets [first, end) in parts, as threads take them: a part begins at a byte of the codes. */

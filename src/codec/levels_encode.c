@@ -92,7 +92,7 @@ typedef struct level_stretch {
     float norm; /* as the decoder will read it */
 } level_stretch;
 
-/* Up to 127 levels: bytes from the kernel, nibbles packed many at a time, Elias words by table. */
+/* Up to 127 levels: bytes from the kernel, which are packed many at a time. */
 static void encode_few(level_writer *w, const level_stretch *t)
 {
     uint8_t codes[TITHE_BLOCK];
@@ -110,29 +110,22 @@ static void encode_few(level_writer *w, const level_stretch *t)
         .position = t->first,
     };
     w->grid->levels(&job);
-    size_t packed = 0;
     uint8_t *nibbles = NULL;
-    if (elias) {
-        for (; packed < t->many; packed++)
-            bits_put(&w->bits, w->elias.word[codes[packed]], w->elias.width[codes[packed]]);
-    } else if (level_code_width(s) == 4 && bits_at_byte(&w->bits)) {
-        packed = t->many / 2 * 2;
-        nibbles = bits_take_bytes(&w->bits, packed / 2);
-        ti_kernels()->pack_nibbles(codes, packed, nibbles);
+    if (!elias && level_code_width(s) == 4 && t->many % 2 == 0 && bits_at_byte(&w->bits)) {
+        nibbles = bits_take_bytes(&w->bits, t->many / 2);
+        ti_kernels()->pack_nibbles(codes, t->many, nibbles);
+    } else {
+        ti_level_codes_write(&w->bits, elias ? &w->elias : NULL, s, codes, t->many, w->c->count - t->first);
     }
-    for (size_t i = packed; i < t->many; i++) put_level(&w->bits, false, s, codes[i] & 127, codes[i] >> 7);
 
     if (!w->sent->y) return;
-    if (nibbles && packed == t->many && !w->sent->at) {
+    if (nibbles && !w->sent->at) {
         float table[16];
         level_nibble_table(w->grid, s, t->norm, (float)w->sent->scale, table);
         ti_kernels()->nibbles_add(nibbles, t->many, table, (float *)w->sent->y + t->first);
         return;
     }
-    float value[256], block[TITHE_BLOCK];
-    level_value_table(w->grid, s, t->norm, value);
-    for (size_t i = 0; i < t->many; i++) block[i] = value[codes[i]];
-    tithe_sink_add(w->sent, t->first, block, t->many);
+    level_codes_add(w->grid, s, t->norm, codes, t->first, t->many, w->sent);
 }
 
 static void encode_many(level_writer *w, const level_stretch *t)

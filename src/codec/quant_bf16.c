@@ -1,34 +1,34 @@
 /* quant_bf16.c - bfloat16: the upper half of a float, rounded; the range of f32 with 8 significant bits. */
 #include "codec/quant_half.h"
-#include "kernels/kernels.h"
 
 static const tithe_param bf16_params[] = {{0}};
 #define BF16_LARGEST 0x1.fep127
 
-static uint32_t bf16_to(uint16_t half)
+static half_format bf16_format(void)
 {
-    return (uint32_t)half << 16;
+    const kernels *k = ti_kernels();
+    return (half_format){k->bf16_encode, k->bf16_add, define_bf16_value, 0x7f80};
 }
 
 static tithe_status bf16_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
                                 const tithe_sink *sent, tithe_error *error)
 {
     (void)error;
-    ti_kernels()->bf16_encode(values, c->count, dst);
-    if (sent->y) half_decode(c, dst, sent, bf16_to);
-    *bits = half_max_bits(c);
-    return TITHE_OK;
+    const half_format format = bf16_format();
+    return half_encode(&format, c, values, dst, bits, sent);
 }
 
 static tithe_status bf16_check(const tithe_quant_call *c, const uint8_t *src, size_t length, uint64_t *bits)
 {
-    return half_check(c, src, length, bits, bf16_to);
+    const half_format format = bf16_format();
+    return half_check(&format, c, src, length, bits);
 }
 
 static void bf16_decode(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out)
 {
     (void)length;
-    half_decode(c, src, out, bf16_to);
+    const half_format format = bf16_format();
+    half_add_to(&format, src, 0, c->count, out);
 }
 
 static void bf16_claims(const tithe_quant_call *c, tithe_claims *claims)

@@ -28,13 +28,18 @@ static float dither_value(unsigned level, unsigned s, float norm)
     return (float)level * (norm / (float)s);
 }
 
+static void dither_values(unsigned count, unsigned s, float norm, float *value)
+{
+    for (unsigned level = 0; level < count; level++) value[level] = dither_value(level, s, norm);
+}
+
 static double dither_variance(double s, double reach)
 {
     return fmin(reach / s, reach * reach / (4 * s * s));
 }
 
-static const level_grid dither_grid = {dither_steps,   define_dither_round, dither_levels,
-                                       dither_moments, dither_value,        dither_variance};
+static const level_grid dither_grid = {dither_steps, define_dither_round, dither_levels,  dither_moments,
+                                       dither_value, dither_values,       dither_variance};
 
 static tithe_status dither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
                                   const tithe_sink *sent, tithe_error *error)

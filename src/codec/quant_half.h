@@ -5,51 +5,66 @@
 #define CODEC_QUANT_HALF_H
 
 #include "codec/quant.h"
+#include "kernels/define.h"
 
-typedef uint16_t half_from(uint32_t bits); /* of a finite float; the result may be infinite */
-typedef uint32_t half_to(uint16_t half);
+typedef struct half_format {
+    void (*encode)(const float *x, size_t n, uint8_t *dst);
+    void (*add)(const uint8_t *src, size_t n, float scale, float *y);
+    float (*value)(uint16_t half);
+    uint16_t infinity;
+} half_format;
 
 static inline uint64_t half_max_bits(const tithe_quant_call *c)
 {
     return (uint64_t)c->count * 16;
 }
 
-static inline tithe_status half_encode(const tithe_quant_call *c, const float *values, uint8_t *dst,
-                                       uint64_t *bits, const tithe_sink *sent, half_from *from, half_to *to)
+/* Values [first, first + count): straight into a dense vector, or by way of a block. */
+static inline void half_add_to(const half_format *format, const uint8_t *src, size_t first, size_t count,
+                               const tithe_sink *out)
 {
-    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
-        const size_t length = block_length(first, c->count);
+    if (!out->y) return;
+    src += 2 * first;
+    if (!out->at) {
+        format->add(src, count, (float)out->scale, (float *)out->y + first);
+        return;
+    }
+    for (size_t done = 0; done < count; done += TITHE_BLOCK) {
+        const size_t length = block_length(done, count);
         float block[TITHE_BLOCK];
-        for (size_t i = 0; i < length; i++) {
-            const uint16_t half = from(f32_bits(values[first + i]));
-            put_u16(dst + 2 * (first + i), half);
-            block[i] = f32_from_bits(to(half));
-        }
-        tithe_sink_add(sent, first, block, length);
+        for (size_t i = 0; i < length; i++) block[i] = format->value(get_u16(src + 2 * (done + i)));
+        tithe_sink_add(out, first + done, block, length);
+    }
+}
+
+static inline tithe_status half_encode(const half_format *format, const tithe_quant_call *c,
+                                       const float *values, uint8_t *dst, uint64_t *bits,
+                                       const tithe_sink *sent)
+{
+    const size_t step =
+        sent->y ? TITHE_BLOCK : c->count; /* what is sent is taken back while it is in the cache */
+    for (size_t first = 0; first < c->count; first += step) {
+        const size_t length = c->count - first < step ? c->count - first : step;
+        format->encode(values + first, length, dst + 2 * first);
+        half_add_to(format, dst, first, length, sent);
     }
     *bits = half_max_bits(c);
     return TITHE_OK;
 }
 
-static inline tithe_status half_check(const tithe_quant_call *c, const uint8_t *src, size_t length,
-                                      uint64_t *bits, half_to *to)
+static inline tithe_status half_check(const half_format *format, const tithe_quant_call *c,
+                                      const uint8_t *src, size_t length, uint64_t *bits)
 {
     *bits = half_max_bits(c);
     if (length != c->count * 2) return TITHE_E_CORRUPT;
-    bool sound = true;
-    for (size_t i = 0; i < c->count; i++) sound &= isfinite(f32_from_bits(to(get_u16(src + 2 * i)))) != 0;
-    return sound ? TITHE_OK : TITHE_E_CORRUPT;
-}
-
-static inline void half_decode(const tithe_quant_call *c, const uint8_t *src, const tithe_sink *out,
-                               half_to *to)
-{
-    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
-        const size_t length = block_length(first, c->count);
-        float block[TITHE_BLOCK];
-        for (size_t i = 0; i < length; i++) block[i] = f32_from_bits(to(get_u16(src + 2 * (first + i))));
-        tithe_sink_add(out, first, block, length);
-    }
+    /* Four at a time: what is added carries into the top bit where a magnitude is not below infinity. */
+    const uint64_t ones = UINT64_C(0x0001000100010001), magnitude = ones * 0x7fff;
+    const uint64_t added = ones * (0x8000u - format->infinity);
+    uint64_t found = 0;
+    size_t i = 0;
+    for (; i + 8 <= length; i += 8) found |= (get_u64(src + i) & magnitude) + added;
+    for (; i < length; i += 2) found |= (get_u16(src + i) & magnitude) + added;
+    return found & ~magnitude ? TITHE_E_CORRUPT : TITHE_OK;
 }
 
 /* Relative error `epsilon` at most: |C(x)-x|^2 <= epsilon^2 |x|^2 */

@@ -24,7 +24,12 @@ static void natdither_moments(const level_job *job, double *squares, double *exp
 
 static float natdither_value(unsigned level, unsigned s, float norm)
 {
-    return level ? ldexpf(norm, (int)level - (int)s) : 0;
+    return level ? norm * f32_from_bits((127 + level - s) << 23) : 0;
+}
+
+static void natdither_values(unsigned count, unsigned s, float norm, float *value)
+{
+    for (unsigned level = 0; level < count; level++) value[level] = natdither_value(level, s, norm);
 }
 
 static double natdither_variance(double s, double reach)
@@ -34,7 +39,8 @@ static double natdither_variance(double s, double reach)
 }
 
 static const level_grid natdither_grid = {natdither_steps,   define_natdither_round, natdither_levels,
-                                          natdither_moments, natdither_value,        natdither_variance};
+                                          natdither_moments, natdither_value,        natdither_values,
+                                          natdither_variance};
 
 static tithe_status natdither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst,
                                      uint64_t *bits, const tithe_sink *sent, tithe_error *error)

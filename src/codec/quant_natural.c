@@ -118,7 +118,7 @@ static bool encode_nine(const tithe_quant_call *c, const float *values, uint8_t 
         .subtract = in_place,
         .factor = contraction(c),
     };
-    const bool finite = ti_parallel_natural_encode(c->pool, &job);
+    const bool finite = ti_parallel_natural_encode(c->pool, &job, c->checksum);
     if (!in_place) decode_f32(c, dst, sent);
     return finite;
 }

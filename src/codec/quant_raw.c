@@ -100,6 +100,7 @@ const tithe_quantizer ti_quant_raw = {
     .params = raw_params,
     .id = 0,
     .takes_f64 = true,
+    .exact = true,
     .max_bits = raw_max_bits,
     .encode = raw_encode,
     .check = raw_check,

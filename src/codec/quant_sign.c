@@ -29,6 +29,27 @@ static uint64_t sign_max_bits(const tithe_quant_call *c)
     return c->count ? 32 + (uint64_t)c->count : 0;
 }
 
+/* Values [first, first + count), first a multiple of 8: straight into a dense vector, or by way of a block. */
+static void add_signs(const uint8_t *signs, float magnitude, size_t first, size_t count,
+                      const tithe_sink *out)
+{
+    if (!out->y) return;
+    if (!out->at) {
+        ti_kernels()->sign_add(signs + first / 8, count, (float)out->scale * magnitude,
+                               (float *)out->y + first);
+        return;
+    }
+    for (size_t done = 0; done < count; done += TITHE_BLOCK) {
+        const size_t length = block_length(done, count);
+        float block[TITHE_BLOCK];
+        for (size_t i = 0; i < length; i++) {
+            const size_t at = first + done + i;
+            block[i] = signs[at / 8] >> at % 8 & 1 ? -magnitude : magnitude;
+        }
+        tithe_sink_add(out, first + done, block, length);
+    }
+}
+
 static tithe_status sign_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
                                 const tithe_sink *sent, tithe_error *error)
 {
@@ -40,17 +61,12 @@ static tithe_status sign_encode(const tithe_quant_call *c, const void *values, u
                                 ? (float)c->whole_norm
                                 : (float)(ti_norm1(TITHE_F32, x, c->count) / (double)c->count);
     put_f32(dst, magnitude);
-    uint8_t *signs = dst + 4;
-    memset(signs, 0, bytes_of_bits(c->count));
-    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
-        const size_t length = block_length(first, c->count);
-        float block[TITHE_BLOCK];
-        for (size_t i = 0; i < length; i++) {
-            const bool negative = x[first + i] < 0;
-            signs[(first + i) / 8] |= (uint8_t)(negative << (first + i) % 8);
-            block[i] = negative ? -magnitude : magnitude;
-        }
-        tithe_sink_add(sent, first, block, length);
+    const size_t step =
+        sent->y ? TITHE_BLOCK : c->count; /* what is sent is taken back while it is in the cache */
+    for (size_t first = 0; first < c->count; first += step) {
+        const size_t length = c->count - first < step ? c->count - first : step;
+        ti_kernels()->sign_encode(x + first, length, dst + 4 + first / 8);
+        add_signs(dst + 4, magnitude, first, length, sent);
     }
     return TITHE_OK;
 }
@@ -69,15 +85,7 @@ static void sign_decode(const tithe_quant_call *c, const uint8_t *src, size_t le
 {
     (void)length;
     if (c->count == 0) return;
-    const float magnitude = get_f32(src);
-    const uint8_t *signs = src + 4;
-    for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
-        const size_t many = block_length(first, c->count);
-        float block[TITHE_BLOCK];
-        for (size_t i = 0; i < many; i++)
-            block[i] = signs[(first + i) / 8] >> (first + i) % 8 & 1 ? -magnitude : magnitude;
-        tithe_sink_add(out, first, block, many);
-    }
+    add_signs(src + 4, get_f32(src), 0, c->count, out);
 }
 
 static void sign_claims(const tithe_quant_call *c, tithe_claims *claims)

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/bytes.h"
+#include "base/rng.h"
 #include "base/status.h"
 #include "tithe/variant.h"
 
@@ -22,6 +23,13 @@ static inline uint64_t select_key(const tithe_select_call *c, size_t i)
 {
     return c->type == TITHE_F32 ? f32_bits(((const float *)c->x)[i]) & 0x7fffffffu
                                 : f64_bits(((const double *)c->x)[i]) & UINT64_C(0x7fffffffffffffff);
+}
+
+/* The smallest float that is not below a number: floats compare among themselves many at a time. */
+static inline float select_least_float(double number)
+{
+    const float near = (float)number;
+    return (double)near < number ? nextafterf(near, INFINITY) : near;
 }
 
 /* The two parameters with which topk, mstopk, randk and stochastic say how much; they stand first in their
@@ -52,6 +60,24 @@ tithe_status ti_select_take_given(const tithe_call *call, size_t n, uint32_t *in
  * lowest position. k is at most n. Floats are gathered too, c->gradient is added on the way, and false is
  * returned if something is not finite. */
 bool ti_select_top(const tithe_select_call *c, size_t first, size_t n, size_t k, tithe_selection *s);
+
+/* Where its sample looks: once in each of `size` equal stretches. Here, so that an input can be made that defeats it.
+ * Every look is a miss of the cache and of the page table, while a wider bracket costs only the survivors in it: the
+ * fewer are asked for, the fewer looks pay. */
+enum { SELECT_SAMPLE_LEAST = 1 << 12, SELECT_SAMPLE_MOST = 1 << 13 };
+
+static inline size_t select_sample_size(size_t n, size_t k) /* a power of two; n >= SELECT_SAMPLE_LEAST */
+{
+    size_t size = k < n / 256 ? SELECT_SAMPLE_MOST / 2 : SELECT_SAMPLE_MOST;
+    while (size > n / 16) size /= 2;
+    return size;
+}
+
+static inline size_t select_sample_at(tithe_key key, size_t n, size_t size, size_t i)
+{
+    const uint64_t begin = (uint64_t)i * n / size, end = (uint64_t)(i + 1) * n / size;
+    return (size_t)(begin + ((rng_mix(i + key.a) >> 32) * (end - begin) >> 32));
+}
 
 /* How many survivors of the first pass there has to be room for. */
 size_t ti_select_top_room(size_t n, size_t k);

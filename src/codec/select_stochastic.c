@@ -39,6 +39,11 @@ typedef struct water {
 static water measure(const tithe_select_call *c, double from)
 {
     water w = {.from = from};
+    if (c->type == TITHE_F32) {
+        const float least = select_least_float(from > 0 ? from : 0x1p-149); /* zeros are no entries */
+        w.rest = ti_kernels()->sum_below(c->x, c->n, least, &w.exact);
+        return w;
+    }
     for (size_t i = 0; i < c->n; i++) {
         const double magnitude = select_magnitude(c, i);
         if (magnitude >= from)
@@ -99,6 +104,43 @@ static double contraction(const tithe_select_call *c, const water *w, double sha
     return 1 / expected;
 }
 
+static bool is_drawn(const tithe_select_call *c, const tithe_selection *s, size_t i, uint32_t random)
+{
+    const double magnitude = select_magnitude(c, i);
+    return magnitude > 0 &&
+           (magnitude >= s->exact_from || tithe_random_below(magnitude / s->shared, random, c->key, i));
+}
+
+/* Which of up to a block of floats may be drawn? Compared are 31 random bits and a probability that is a little too
+ * high, so that rounding never hides one; without a branch, which vectorises. */
+static void look(const float *x, const uint32_t *random, size_t n, float steps, float exact_from,
+                 uint8_t *may)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float magnitude = fabsf(x[i]);
+        may[i] = (uint8_t)((magnitude >= exact_from) |
+                           ((float)(int32_t)(random[i] >> 1) <= magnitude * steps + 1));
+    }
+}
+
+/* Positions [first, end) of a block, where as a rule few are drawn. */
+static void draw_block(const tithe_select_call *c, const uint32_t *random, size_t first, size_t end,
+                       tithe_selection *s)
+{
+    uint8_t may[TITHE_BLOCK];
+    if (c->type == TITHE_F32 && s->shared > 0x1p-90) /* so that `steps` is a float */
+        look((const float *)c->x + first, random, end - first, (float)(0x1p31 / s->shared * (1 + 0x1p-18)),
+             select_least_float(s->exact_from), may);
+    else
+        memset(may, 1, end - first);
+    for (size_t i = first; i < end; i++) {
+        if (end - i >= 8 && get_u64(may + (i - first)) == 0)
+            i += 7;
+        else if (may[i - first] && is_drawn(c, s, i, random[i - first]))
+            s->indices[s->count++] = (uint32_t)i;
+    }
+}
+
 static tithe_status stochastic_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
     (void)error;
@@ -117,12 +159,7 @@ static tithe_status stochastic_select(const tithe_select_call *c, tithe_selectio
         uint32_t random[TITHE_BLOCK];
         tithe_random_block(c->key, first / TITHE_BLOCK, random);
         const size_t end = c->n - first < TITHE_BLOCK ? c->n : first + TITHE_BLOCK;
-        for (size_t i = first; i < end; i++) {
-            const double magnitude = select_magnitude(c, i);
-            if (magnitude > 0 && (magnitude >= s->exact_from ||
-                                  tithe_random_below(magnitude / shared, random[i - first], c->key, i)))
-                s->indices[s->count++] = (uint32_t)i;
-        }
+        draw_block(c, random, first, end, s);
     }
     return TITHE_OK;
 }

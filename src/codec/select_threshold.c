@@ -27,6 +27,13 @@ static size_t threshold_max_count(const double *params, size_t n)
     return n;
 }
 
+/* All may survive, on each of several threads. */
+static size_t threshold_room(const double *params, size_t n)
+{
+    (void)params;
+    return ti_parallel_room(n);
+}
+
 /* The bits of the smallest float that is not below lambda. */
 static uint32_t least_bits(double lambda)
 {
@@ -35,25 +42,34 @@ static uint32_t least_bits(double lambda)
     return f32_bits((double)near < lambda ? nextafterf(near, INFINITY) : near);
 }
 
+static tithe_status select_floats(const tithe_select_call *c, uint32_t least, tithe_selection *s)
+{
+    float *x = (float *)c->x;
+    const select_job job = {
+        .source = {x, c->gradient, c->gamma},
+        .n = c->n,
+        .least = least,
+        .indices = s->indices,
+        .values = s->values,
+        .capacity = ti_parallel_room(c->n),
+    };
+    bool finite;
+    s->count = c->take ? ti_parallel_take(c->call->pool, &job, &finite)
+                       : ti_parallel_select(c->call->pool, &job, &finite);
+    s->gathered = true;
+    s->taken = c->take && finite;
+    if (finite) return TITHE_OK;
+    for (size_t i = 0; c->take && i < s->count; i++) /* refused: what was taken goes back */
+        if (isfinite(job.values[i])) x[s->indices[i]] = job.values[i];
+    return TITHE_E_NONFINITE;
+}
+
 static tithe_status threshold_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
     (void)error;
     const double lambda = c->params[LAMBDA];
     s->count = 0;
-    if (c->type == TITHE_F32) {
-        const select_job job = {
-            .source = {(float *)c->x, c->gradient, c->gamma},
-            .n = c->n,
-            .least = least_bits(lambda),
-            .indices = s->indices,
-            .values = s->values,
-            .capacity = c->n,
-        };
-        bool finite;
-        s->count = ti_parallel_select(c->call->pool, &job, &finite);
-        s->gathered = true;
-        return finite ? TITHE_OK : TITHE_E_NONFINITE;
-    }
+    if (c->type == TITHE_F32) return select_floats(c, least_bits(lambda), s);
     for (size_t i = 0; i < c->n; i++) {
         s->indices[s->count] =
             (uint32_t)i; /* always stored, kept only if it counts: no branch to mispredict */
@@ -84,6 +100,7 @@ const tithe_selector ti_select_threshold = {
     .has_level = threshold_has_level,
     .set_level = threshold_set_level,
     .max_count = threshold_max_count,
+    .room = threshold_room,
     .select = threshold_select,
     .claims = threshold_claims,
 };

@@ -26,7 +26,8 @@ size_t ti_codec_max_count(const tithe_codec *codec, size_t n)
 size_t ti_codec_room(const tithe_codec *codec, size_t n)
 {
     const size_t most = ti_codec_max_count(codec, n);
-    if (!codec->selector->room || !codec->has_level) return most;
+    /* How many entries there are may depend on an open level, but not where that is a magnitude. */
+    if (!codec->selector->room || (!codec->has_level && !codec->selector->absolute)) return most;
     const size_t room = codec->selector->room(codec->selector_params, n);
     return room > most ? room : most;
 }

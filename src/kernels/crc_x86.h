@@ -24,6 +24,9 @@ static uint32_t x86_crc32c(uint32_t crc, const uint8_t *bytes, size_t n)
     for (; n >= 3 * THIRD; n -= 3 * THIRD, bytes += 3 * THIRD) {
         uint64_t b = 0, c = 0;
         for (size_t i = 0; i < THIRD; i += 8) {
+            /* From memory the next thirds have to be asked for: three short streams are too much for the hardware. */
+            for (size_t third = 3; i % 64 == 0 && third < 6; third++)
+                _mm_prefetch((const char *)bytes + third * THIRD + i, _MM_HINT_T0);
             a = _mm_crc32_u64(a, get_u64(bytes + i));
             b = _mm_crc32_u64(b, get_u64(bytes + THIRD + i));
             c = _mm_crc32_u64(c, get_u64(bytes + 2 * THIRD + i));

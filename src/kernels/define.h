@@ -10,6 +10,8 @@
 #include "base/bytes.h"
 #include "base/crc32c_table.h"
 #include "base/rng.h"
+#include "kernels/define_codes.h"
+#include "kernels/define_half.h"
 #include "kernels/kernels.h"
 #include "kernels/rows.h"
 
@@ -63,6 +65,26 @@ static inline double define_sum_squares(const float *x, size_t n)
             lane[j] += v * v;
         }
     for (int j = 0; i < n; i++, j++) lane[j] += (double)x[i] * (double)x[i];
+    return define_fold(lane);
+}
+
+static inline double define_sum_below(const float *x, size_t n, float limit, size_t *others)
+{
+    double lane[LANES] = {0};
+    uint32_t count[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < LANES; j++) {
+            const float magnitude = fabsf(x[i + (size_t)j]);
+            lane[j] += magnitude < limit ? (double)magnitude : 0;
+            count[j] += magnitude >= limit;
+        }
+    for (int j = 0; i < n; i++, j++) {
+        lane[j] += fabsf(x[i]) < limit ? (double)fabsf(x[i]) : 0;
+        count[j] += fabsf(x[i]) >= limit;
+    }
+    *others = 0;
+    for (int j = 0; j < LANES; j++) *others += count[j];
     return define_fold(lane);
 }
 
@@ -200,16 +222,6 @@ static inline void define_natural_decode_add(const uint8_t *fields, const uint8_
     }
 }
 
-static inline uint16_t define_bf16(uint32_t bits)
-{
-    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
-}
-
-static inline void define_bf16_encode(const float *x, size_t n, uint8_t *dst)
-{
-    for (size_t i = 0; i < n; i++) put_u16(dst + 2 * i, define_bf16(f32_bits(x[i])));
-}
-
 /* ---- selection ---------------------------------------------------------------------------------------- */
 
 static inline size_t define_select_from(const select_job *job, size_t begin, size_t count, bool *finite)
@@ -251,14 +263,17 @@ static inline size_t define_compact(uint32_t *indices, float *values, size_t n, 
     return kept;
 }
 
-static inline size_t define_collect(const float *values, size_t n, uint32_t most, uint32_t *keys)
+static inline size_t define_collect(const float *values, size_t n, uint32_t least, uint32_t most,
+                                    uint32_t *keys, size_t *above)
 {
-    size_t count = 0;
+    size_t count = 0, larger = 0;
     for (size_t i = 0; i < n; i++) {
         const uint32_t key = f32_bits(values[i]) & 0x7fffffffu;
         keys[count] = key;
-        count += key <= most;
+        count += key >= least && key <= most;
+        larger += key > most;
     }
+    *above = larger;
     return count;
 }
 
@@ -385,12 +400,14 @@ static inline void define_nibbles_add(const uint8_t *src, size_t n, const float 
 /* ---- index coding ------------------------------------------------------------------------------------- */
 
 /* Sums of quotients stay below the last index, so 32 bits hold them. The division by 3 is a product: in 32 bits
- * while the dividend has 16, else in 64. */
+ * while no dividend has more than 16, else in 64. */
 static inline void define_gap_bits(const uint32_t *indices, size_t n, unsigned shift, bool three,
                                    uint64_t bits[3])
 {
     uint32_t a = 0, b = 0, c = 0, digits_a = 0, digits_b = 0, digits_c = 0;
-    const bool narrow = n && indices[n - 1] >> shift < 65536;
+    uint32_t ones = 0; /* of all gaps */
+    for (size_t i = 1; i < n && three; i++) ones |= indices[i] - indices[i - 1] - 1;
+    const bool narrow = ones >> shift < 65536;
     const uint32_t first = n ? indices[0] >> shift : 0;
     for (size_t i = 1; i < n && !three; i++) {
         const uint32_t gap = (indices[i] - indices[i - 1] - 1) >> shift;
@@ -455,40 +472,62 @@ static inline void define_put_code(bit_writer *w, const gap_code *code)
     }
 }
 
-/* Both planes grow side by side, so that neither writer waits for the other; two gaps at a time while they are
- * short and neither plane is near its end. The byte in which one plane ends and the other begins is put
- * together last. */
+/* Both planes grow side by side, so that neither writer waits for the other. The byte in which one ends and the other
+ * begins is put together last. */
+typedef struct gap_planes {
+    bit_writer low, high;
+} gap_planes;
+
+static inline gap_planes define_gap_begin(size_t n, unsigned shift, uint8_t *dst)
+{
+    const uint64_t low_bits = (uint64_t)n * shift;
+    gap_planes planes = {bit_writer_at(dst), bit_writer_at(dst + low_bits / 8)};
+    bits_put(&planes.high, 0, low_bits % 8);
+    return planes;
+}
+
+static inline void define_gap_one(const uint32_t *indices, size_t i, unsigned shift, bool three,
+                                  gap_planes *planes)
+{
+    const uint32_t gap = indices[i] - (i ? indices[i - 1] + 1 : 0);
+    const gap_code code = define_gap_code(gap, shift, (uint32_t)((UINT64_C(1) << shift) - 1), three);
+    bits_put(&planes->low, code.low, shift);
+    define_put_code(&planes->high, &code);
+}
+
+static inline void define_gap_end(size_t n, unsigned shift, uint8_t *dst, gap_planes *planes)
+{
+    const uint64_t low_bits = (uint64_t)n * shift;
+    bits_finish(&planes->high);
+    const uint8_t second = low_bits % 8 ? dst[low_bits / 8] : 0; /* no entries: no byte */
+    bits_finish(&planes->low);
+    if (low_bits % 8) dst[low_bits / 8] |= second;
+}
+
+/* Two gaps at a time while they are short and neither plane is near its end. */
 static inline void define_gap_planes(const uint32_t *indices, size_t n, unsigned shift, const bool three,
                                      size_t bytes, uint8_t *dst)
 {
-    const uint64_t low_bits = (uint64_t)n * shift;
     const uint32_t mask = (uint32_t)((UINT64_C(1) << shift) - 1);
-    bit_writer low = bit_writer_at(dst), high = bit_writer_at(dst + low_bits / 8);
-    bits_put(&high, 0, low_bits % 8);
-    uint32_t expected = 0;
+    gap_planes planes = define_gap_begin(n, shift, dst);
+    const uint8_t *low_end = planes.high.next, *high_end = dst + bytes;
     size_t i = 0;
-    const uint8_t *low_end = dst + low_bits / 8, *high_end = dst + bytes;
     while (i < n) {
-        while (shift <= 16 && i + 2 <= n && low_end - low.next >= 8 && high_end - high.next >= 8) {
+        while (shift <= 16 && i + 2 <= n && low_end - planes.low.next >= 8 &&
+               high_end - planes.high.next >= 8) {
+            const uint32_t expected = i ? indices[i - 1] + 1 : 0;
             const gap_code a = define_gap_code(indices[i] - expected, shift, mask, three);
             const gap_code b = define_gap_code(indices[i + 1] - indices[i] - 1, shift, mask, three);
             if (a.zeros > 26 || b.zeros > 26 - a.zeros) break;
             const unsigned first = a.zeros + a.width;
-            bits_put_ahead(&low, a.low | b.low << shift, 2 * shift);
-            bits_put_ahead(&high, a.end << a.zeros | b.end << (first + b.zeros), first + b.zeros + b.width);
-            expected = indices[i + 1] + 1;
+            bits_put_ahead(&planes.low, a.low | b.low << shift, 2 * shift);
+            bits_put_ahead(&planes.high, a.end << a.zeros | b.end << (first + b.zeros),
+                           first + b.zeros + b.width);
             i += 2;
         }
-        if (i == n) break;
-        const gap_code code = define_gap_code(indices[i] - expected, shift, mask, three);
-        expected = indices[i++] + 1;
-        bits_put(&low, code.low, shift);
-        define_put_code(&high, &code);
+        if (i < n) define_gap_one(indices, i++, shift, three, &planes);
     }
-    bits_finish(&high);
-    const uint8_t second = low_bits % 8 ? dst[low_bits / 8] : 0; /* no entries: no byte */
-    bits_finish(&low);
-    if (low_bits % 8) dst[low_bits / 8] |= second;
+    define_gap_end(n, shift, dst, &planes);
 }
 
 static inline void define_gap_write(const uint32_t *indices, size_t n, unsigned shift, bool three,
@@ -514,14 +553,16 @@ static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t 
     return crc;
 }
 
-#define DEFINE_ALL                                                                                         \
-    .find_nonfinite = define_find_nonfinite, .sum_abs = define_sum_abs, .sum_squares = define_sum_squares, \
-    .max_abs = define_max_abs, .add_scaled = define_add_scaled, .random_block = define_random_block,       \
-    .natural_encode = define_natural_encode, .natural_decode_add = define_natural_decode_add,              \
-    .bf16_encode = define_bf16_encode, .select = define_select, .dither_levels = define_dither_levels,     \
-    .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,                  \
-    .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                    \
-    .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .gap_write = define_gap_write,         \
-    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_ROWS
+#define DEFINE_ALL                                                                                     \
+    .find_nonfinite = define_find_nonfinite, .sum_below = define_sum_below, .sum_abs = define_sum_abs, \
+    .sum_squares = define_sum_squares, .max_abs = define_max_abs, .add_scaled = define_add_scaled,     \
+    .random_block = define_random_block, .natural_encode = define_natural_encode,                      \
+    .natural_decode_add = define_natural_decode_add, .bf16_encode = define_bf16_encode,                \
+    .select = define_select, .dither_levels = define_dither_levels,                                    \
+    .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,              \
+    .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                \
+    .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .gap_write = define_gap_write,     \
+    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES, DEFINE_HALF, \
+    DEFINE_ROWS
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
+#include "base/bits.h"
 #include "tithe/variant.h"
 
 /* Where a kernel reads: x itself, or, when g is there, e = x, which becomes e + gamma*g on the way (error
@@ -39,6 +40,7 @@ typedef struct select_job {
     uint32_t *indices; /* room for capacity + 16 */
     float *values;     /* likewise */
     size_t capacity;   /* when more survive, the count says so, but the surplus may be missing */
+    size_t expected;   /* a guess of how many will: the result does not depend on it, the time does */
 } select_job;
 
 typedef struct level_job {
@@ -52,6 +54,18 @@ typedef struct level_job {
     uint64_t position;
 } level_job;
 
+/* All Elias codes that lie wholly in a window of the stream, so that one look-up reads them. */
+enum { ELIAS_WINDOW = 11, ELIAS_MANY = 14, ELIAS_CHAINS = 4, CODES_SPARE = 16 };
+
+typedef struct elias_entry {
+    uint8_t codes[ELIAS_MANY];
+    uint8_t count, width; /* of the codes, and of their bits */
+} elias_entry;
+
+typedef struct elias_table {
+    elias_entry entry[1 << ELIAS_WINDOW];
+} elias_table;
+
 typedef struct kernels {
     const char *name;
     bool (*runs_here)(void);
@@ -59,7 +73,9 @@ typedef struct kernels {
     size_t (*find_nonfinite)(const float *x, size_t n); /* the first, or n */
     double (*sum_abs)(const float *x, size_t n);
     double (*sum_squares)(const float *x, size_t n);
-    float (*max_abs)(const float *x, size_t n);                          /* of finite numbers */
+    /* Of the magnitudes below `limit`, which is not negative; and the number of the others. */
+    double (*sum_below)(const float *x, size_t n, float limit, size_t *others);
+    float (*max_abs)(const float *x, size_t n); /* what is not finite is more than any number */
     void (*add_scaled)(float *y, const float *x, float scale, size_t n); /* y += scale * x */
     void (*random_block)(tithe_key key, uint64_t block, uint32_t *out);
     bool (*natural_encode)(const natural_job *job); /* false: a value is not finite */
@@ -67,6 +83,12 @@ typedef struct kernels {
     void (*natural_decode_add)(const uint8_t *fields, const uint8_t *signs, size_t n, float factor,
                                float scale, float *y);
     void (*bf16_encode)(const float *x, size_t n, uint8_t *dst);
+    void (*f16_encode)(const float *x, size_t n, uint8_t *dst);
+    /* y += scale * value, of finite halves */
+    void (*bf16_add)(const uint8_t *src, size_t n, float scale, float *y);
+    void (*f16_add)(const uint8_t *src, size_t n, float scale, float *y);
+    void (*sign_encode)(const float *x, size_t n, uint8_t *signs); /* a bit for x < 0, padded with zeros */
+    void (*sign_add)(const uint8_t *signs, size_t n, float value, float *y); /* y += value, or -value */
     /* Survivors in ascending order; *finite is false if a value is not. */
     size_t (*select)(const select_job *job, bool *finite);
     void (*dither_levels)(const level_job *job);
@@ -77,10 +99,26 @@ typedef struct kernels {
     void (*pack_nibbles)(const uint8_t *codes, size_t n, uint8_t *dst); /* n even: (code & 7) + 8 * sign */
     /* y[i] += table[nibble i], n even */
     void (*nibbles_add)(const uint8_t *src, size_t n, const float table[16], float *y);
+    /* Codes as dither_levels makes them, n a multiple of 8, to and from `width` bits each, 2 to 7: the level, and
+     * the sign on top. */
+    void (*pack_codes)(const uint8_t *codes, size_t n, unsigned width, uint8_t *dst);
+    void (*unpack_codes)(const uint8_t *src, size_t n, unsigned width, uint8_t *codes);
+    /* Up to 7 levels: the Elias words of eight codes at a time, one behind the other, and the bits they take. */
+    void (*elias_groups)(const uint8_t *codes, size_t groups, uint64_t *words, uint8_t *widths);
+    /* Up to `many` codes while the table has them and the stream has eight bytes; how many. Sixteen more bytes may be
+     * written to. codes may be NULL. */
+    size_t (*elias_read)(const elias_table *table, bit_reader *r, size_t many, uint8_t *codes);
+    /* The same from several places at once, since each look-up waits for the one before. It stops when one of them has
+     * no more; many[] becomes what was read. codes may be NULL, all of it. */
+    void (*elias_chains)(const elias_table *table, bit_reader r[ELIAS_CHAINS], size_t many[ELIAS_CHAINS],
+                         uint8_t *const codes[ELIAS_CHAINS]);
+    /* y[i] += table[codes[i]], with levels up to s */
+    void (*codes_add)(const uint8_t *codes, size_t n, unsigned s, const float table[256], float *y);
     /* In place: entries whose magnitude has at least the bits `least`. */
     size_t (*compact)(uint32_t *indices, float *values, size_t n, uint32_t least);
-    /* The magnitudes of up to the bits `most`, into room for n + 16. */
-    size_t (*collect)(const float *values, size_t n, uint32_t most, uint32_t *keys);
+    /* The magnitudes from `least` to `most`, into room for n + 16; *above is the number of larger ones. */
+    size_t (*collect)(const float *values, size_t n, uint32_t least, uint32_t most, uint32_t *keys,
+                      size_t *above);
     /* Bits of all gaps between ascending indices, but for the low bits: quotients by 2^shift (or 3 *
      * 2^shift) in unary, and the ternary digits; for this shift and the next two. */
     void (*gap_bits)(const uint32_t *indices, size_t n, unsigned shift, bool three, uint64_t bits[3]);

@@ -3,14 +3,16 @@
 #include "kernels/define.h"
 
 #if defined(__AVX2__)
+#include "kernels/codes_x86.h"
 #include "kernels/crc_x86.h"
+#include "kernels/half_avx2.h"
 
 enum { AHEAD = 2048 /* bytes */ };
 
 static bool runs_here(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+           __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") && half_runs_here();
 }
 
 static inline void prefetch(const void *p)
@@ -243,12 +245,18 @@ const kernels ti_kernels_avx2 = {
     .find_nonfinite = define_find_nonfinite,
     .sum_abs = define_sum_abs,
     .sum_squares = define_sum_squares,
+    .sum_below = define_sum_below,
     .max_abs = define_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = avx2_random_block,
     .natural_encode = avx2_natural_encode,
     .natural_decode_add = avx2_natural_decode_add,
     .bf16_encode = define_bf16_encode,
+    .f16_encode = avx2_f16_encode,
+    .bf16_add = avx2_bf16_add,
+    .f16_add = avx2_f16_add,
+    .sign_encode = avx2_sign_encode,
+    .sign_add = avx2_sign_add,
     .select = avx2_select,
     .dither_levels = define_dither_levels,
     .natdither_levels = define_natdither_levels,
@@ -256,6 +264,12 @@ const kernels ti_kernels_avx2 = {
     .natdither_moments = define_natdither_moments,
     .pack_nibbles = define_pack_nibbles,
     .nibbles_add = define_nibbles_add,
+    .pack_codes = x86_pack_codes,
+    .unpack_codes = x86_unpack_codes,
+    .elias_groups = define_elias_groups,
+    .elias_read = define_elias_read,
+    .elias_chains = define_elias_chains,
+    .codes_add = define_codes_add,
     .compact = define_compact,
     .collect = define_collect,
     .gap_bits = define_gap_bits,

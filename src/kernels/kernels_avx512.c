@@ -1,22 +1,14 @@
 /* kernels_avx512.c - AVX-512 (F, BW, DQ, VL), with BMI2 and the CRC and carry-less multiply instructions
- * that every such processor has.
- *
- * Above the size of the caches a single core reads faster when it walks several places at once, and when
- * the lines it will need are asked for early. The enum says how many and how far, as measured; results do
- * not depend on it. */
+ * that every such processor has. */
 #include "kernels/define.h"
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#include "kernels/avx512.h"
+#include "kernels/avx512_select.h"
+#include "kernels/codes_avx512.h"
 #include "kernels/crc_x86.h"
-
-enum {
-    AHEAD = 2048,       /* bytes */
-    READ_STREAMS = 4,   /* where the vector is only read */
-    UPDATE_STREAMS = 2, /* where it is written too */
-    SELECT_STREAMS = 2,
-    SPARSE_STREAMS = 4, /* where few survive */
-    FEW = 1 << 16       /* values below which one stream is enough */
-};
+#include "kernels/gaps_avx512.h"
+#include "kernels/half_avx512.h"
 
 static bool runs_here(void)
 {
@@ -24,17 +16,6 @@ static bool runs_here(void)
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") &&
            __builtin_cpu_supports("bmi2");
-}
-
-static inline void prefetch(const void *p)
-{
-    _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T0);
-}
-
-/* Mask of the first n lanes. */
-static inline __mmask16 first_lanes(size_t n)
-{
-    return (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
 }
 
 /* v = x, or x + gamma*g; *infinite has a bit for each lane that is not finite. */
@@ -48,13 +29,6 @@ static inline __m512 load(const kernel_source *s, size_t i, __mmask16 lanes, __m
     return v;
 }
 
-/* What becomes of the lanes of e where the sum is not finite: the rare path. */
-static void store_overflow(const kernel_source *s, size_t i, __mmask16 infinite)
-{
-    for (unsigned left = infinite; left; left &= left - 1)
-        define_store_overflow(s, i + (unsigned)__builtin_ctz(left));
-}
-
 /* ---- reductions --------------------------------------------------------------------------------------- */
 
 static double fold(__m512d low, __m512d high)
@@ -65,24 +39,28 @@ static double fold(__m512d low, __m512d high)
     return define_fold(lane);
 }
 
-static inline __m512d widen_low(__m512 v)
+/* Eight floats as doubles, straight from memory: from a register it would take a shuffle more. */
+static inline __m512d widen(const float *x)
 {
-    return _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
 }
 
-static inline __m512d widen_high(__m512 v)
+/* The end of a vector, filled up with zeros, which add nothing. */
+static const float *padded(const float *x, size_t n, float *room)
 {
-    return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+    _mm512_storeu_ps(room, _mm512_maskz_loadu_ps(first_lanes(n), x));
+    return room;
 }
 
 static double avx512_sum_abs(const float *x, size_t n)
 {
     __m512d low = _mm512_setzero_pd(), high = low;
+    float end[16];
     for (size_t i = 0; i < n; i += 16) {
+        const float *v = i + 16 <= n ? x + i : padded(x + i, n - i, end);
         prefetch(x + i);
-        const __m512 v = _mm512_abs_ps(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i));
-        low = _mm512_add_pd(low, widen_low(v));
-        high = _mm512_add_pd(high, widen_high(v));
+        low = _mm512_add_pd(low, _mm512_abs_pd(widen(v)));
+        high = _mm512_add_pd(high, _mm512_abs_pd(widen(v + 8)));
     }
     return fold(low, high);
 }
@@ -90,13 +68,32 @@ static double avx512_sum_abs(const float *x, size_t n)
 static double avx512_sum_squares(const float *x, size_t n)
 {
     __m512d low = _mm512_setzero_pd(), high = low;
+    float end[16];
     for (size_t i = 0; i < n; i += 16) {
+        const float *v = i + 16 <= n ? x + i : padded(x + i, n - i, end);
         prefetch(x + i);
-        const __m512 v = _mm512_maskz_loadu_ps(first_lanes(n - i), x + i);
-        const __m512d a = widen_low(v), b = widen_high(v);
+        const __m512d a = widen(v), b = widen(v + 8);
         low = _mm512_add_pd(low, _mm512_mul_pd(a, a));
         high = _mm512_add_pd(high, _mm512_mul_pd(b, b));
     }
+    return fold(low, high);
+}
+
+static double avx512_sum_below(const float *x, size_t n, float limit, size_t *others)
+{
+    __m512d low = _mm512_setzero_pd(), high = low;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += 16) {
+        prefetch(x + i);
+        const __mmask16 lanes = first_lanes(n - i);
+        const __m512 v = _mm512_abs_ps(_mm512_maskz_loadu_ps(lanes, x + i));
+        const __mmask16 rest = _mm512_mask_cmp_ps_mask(lanes, v, _mm512_set1_ps(limit), _CMP_GE_OQ);
+        const __m512 below = _mm512_maskz_mov_ps((__mmask16)~rest, v);
+        low = _mm512_add_pd(low, _mm512_cvtps_pd(_mm512_castps512_ps256(below)));
+        high = _mm512_add_pd(high, _mm512_cvtps_pd(_mm512_extractf32x8_ps(below, 1)));
+        count += (size_t)__builtin_popcount(rest);
+    }
+    *others = count;
     return fold(low, high);
 }
 
@@ -167,7 +164,10 @@ static inline __mmask16 natural16(const natural_job *job, size_t i, __m512i rand
     __m512i field = _mm512_and_si512(_mm512_srli_epi32(bits, 23), _mm512_set1_epi32(255));
     field = _mm512_mask_add_epi32(field, up, field, _mm512_set1_epi32(1));
     field = _mm512_maskz_min_epu32((__mmask16)~infinite, field, _mm512_set1_epi32(254));
-    _mm512_mask_cvtepi32_storeu_epi8(job->fields + i, lanes, field);
+    if (lanes == 0xffff) /* a store under a mask takes longer */
+        _mm_storeu_si128((__m128i *)(void *)(job->fields + i), _mm512_cvtepi32_epi8(field));
+    else
+        _mm512_mask_cvtepi32_storeu_epi8(job->fields + i, lanes, field);
     const __mmask16 signs = _mm512_mask_test_epi32_mask(lanes, bits, _mm512_set1_epi32((int)0x80000000));
     if (lanes == 0xffff) {
         put_u16(job->signs + i / 8, (uint16_t)signs);
@@ -278,177 +278,29 @@ static void avx512_bf16_encode(const float *x, size_t n, uint8_t *dst)
     }
 }
 
-/* ---- selection ---------------------------------------------------------------------------------------- */
-
-/* One stream of a selection: where its survivors go. */
-typedef struct survivors {
-    uint32_t *indices;
-    float *values;
-    size_t count, capacity;
-} survivors;
-
-/* Compress in registers and store whole vectors: `capacity + 16` is room enough. */
-static inline void keep16(const select_job *job, size_t i, __mmask16 keep, __m512 v, survivors *out)
-{
-    const __m512i index =
-        _mm512_add_epi32(_mm512_set1_epi32((int)(job->first + (uint32_t)i)),
-                         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
-    const size_t at = out->count < out->capacity ? out->count : out->capacity;
-    _mm512_storeu_si512(out->indices + at, _mm512_maskz_compress_epi32(keep, index));
-    _mm512_storeu_ps(out->values + at, _mm512_maskz_compress_ps(keep, v));
-    out->count += (size_t)__builtin_popcount(keep);
-}
-
-/* Which of sixteen survive; the sum with the gradient is stored on the way. */
-static inline __mmask16 sift16(const select_job *job, size_t i, __mmask16 lanes, __m512 *v,
-                               __mmask16 *infinite)
-{
-    __mmask16 bad;
-    *v = load(&job->source, i, lanes, &bad);
-    const __m512i magnitude = _mm512_and_si512(_mm512_castps_si512(*v), _mm512_set1_epi32(0x7fffffff));
-    if (job->source.g) {
-        _mm512_mask_storeu_ps(job->source.x + i, lanes & (__mmask16)~bad, *v);
-        if (__builtin_expect(bad != 0, 0)) store_overflow(&job->source, i, bad & lanes);
-    }
-    *infinite |= bad;
-    return _mm512_mask_cmpge_epu32_mask(lanes, magnitude, _mm512_set1_epi32((int)job->least));
-}
-
-static inline __mmask16 select16(const select_job *job, size_t i, __mmask16 lanes, survivors *out)
-{
-    __m512 v;
-    __mmask16 infinite = 0;
-    const __mmask16 keep = sift16(job, i, lanes, &v, &infinite);
-    keep16(job, i, keep, v, out);
-    return infinite;
-}
-
-/* Of sixty-four values, mostly none or one survives: that one is stored without asking whether it is
- * there. */
-static inline __mmask16 select64(const select_job *job, size_t i, survivors *out)
-{
-    __m512 v[4];
-    __mmask16 infinite = 0;
-    uint64_t keep = 0;
-    for (size_t j = 0; j < 4; j++) {
-        prefetch(job->source.x + i + 16 * j);
-        if (job->source.g) prefetch(job->source.g + i + 16 * j);
-        keep |= (uint64_t)sift16(job, i + 16 * j, 0xffff, &v[j], &infinite) << 16 * j;
-    }
-    if (__builtin_expect((keep & (keep - 1)) == 0 && infinite == 0, 1)) {
-        const size_t at = out->count < out->capacity ? out->count : out->capacity;
-        const size_t one = i + (keep ? (unsigned)__builtin_ctzll(keep) : 0);
-        out->indices[at] = job->first + (uint32_t)one;
-        out->values[at] = job->source.x[one];
-        out->count += keep != 0;
-        return infinite;
-    }
-    for (size_t j = 0; j < 4; j++) keep16(job, i + 16 * j, (__mmask16)(keep >> 16 * j), v[j], out);
-    return infinite;
-}
-
-/* One stream from `begin` on, after `count` survivors. */
-static size_t select_rest(const select_job *job, size_t begin, size_t count, __mmask16 *infinite)
-{
-    survivors out = {job->indices, job->values, count, job->capacity};
-    size_t i = begin;
-    for (; i + 64 <= job->n; i += 64) *infinite |= select64(job, i, &out);
-    for (; i < job->n; i += 16) *infinite |= select16(job, i, first_lanes(job->n - i), &out);
-    return out.count;
-}
-
-/* Stretches side by side, each into its share of the room, moved together at the end. Survivors that crowd in
- * one of them are looked for again with one stream. `streams` is a constant wherever this is inlined. */
-static inline size_t select_streams(const select_job *job, const size_t streams, __mmask16 *infinite)
-{
-    survivors out[SPARSE_STREAMS];
-    const size_t room = job->capacity / streams, stretch = job->n / streams / 64 * 64;
-    bool crowded = false;
-    size_t count = 0;
-    for (size_t s = 0; s < streams; s++)
-        out[s] = (survivors){job->indices + s * room, job->values + s * room, 0, room - 16};
-    for (size_t i = 0; i < stretch; i += 64)
-        for (size_t s = 0; s < streams; s++) *infinite |= select64(job, s * stretch + i, &out[s]);
-    for (size_t s = 0; s < streams; s++) {
-        crowded |= out[s].count > out[s].capacity;
-        if (s && !crowded) {
-            memmove(job->indices + count, out[s].indices, out[s].count * sizeof *job->indices);
-            memmove(job->values + count, out[s].values, out[s].count * sizeof *job->values);
-        }
-        count += out[s].count;
-    }
-    count = select_rest(job, streams * stretch, crowded ? 0 : count, infinite);
-    if (!crowded) return count;
-    select_job again = *job;
-    again.source.g = NULL; /* it was added the first time */
-    return select_rest(&again, 0, 0, infinite);
-}
-
-static size_t avx512_select(const select_job *job, bool *finite)
-{
-    const select_job here = *job;
-    __mmask16 infinite = 0;
-    size_t count;
-    if (here.n < FEW || here.capacity < FEW / 16)
-        count = select_rest(&here, 0, 0, &infinite);
-    else if (here.capacity < here.n / 8) /* so few are expected that reading is all there is to it */
-        count = select_streams(&here, SPARSE_STREAMS, &infinite);
-    else
-        count = select_streams(&here, SELECT_STREAMS, &infinite);
-    *finite = infinite == 0;
-    return count;
-}
-
-static size_t avx512_compact(uint32_t *indices, float *values, size_t n, uint32_t least)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i += 16) { /* what is stored never reaches what is still to be read */
-        const __mmask16 lanes = first_lanes(n - i);
-        const __m512 v = _mm512_maskz_loadu_ps(lanes, values + i);
-        const __m512i index = _mm512_maskz_loadu_epi32(lanes, indices + i);
-        const __m512i magnitude = _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7fffffff));
-        const __mmask16 keep = _mm512_mask_cmpge_epu32_mask(lanes, magnitude, _mm512_set1_epi32((int)least));
-        const size_t many = (size_t)__builtin_popcount(keep);
-        _mm512_mask_storeu_ps(values + kept, first_lanes(many), _mm512_maskz_compress_ps(keep, v));
-        _mm512_mask_storeu_epi32(indices + kept, first_lanes(many), _mm512_maskz_compress_epi32(keep, index));
-        kept += many;
-    }
-    return kept;
-}
-
-static size_t avx512_collect(const float *values, size_t n, uint32_t most, uint32_t *keys)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i += 16) {
-        const __mmask16 lanes = first_lanes(n - i);
-        const __m512i key =
-            _mm512_and_si512(_mm512_maskz_loadu_epi32(lanes, values + i), _mm512_set1_epi32(0x7fffffff));
-        const __mmask16 keep = _mm512_mask_cmple_epu32_mask(lanes, key, _mm512_set1_epi32((int)most));
-        _mm512_storeu_si512(keys + count, _mm512_maskz_compress_epi32(keep, key));
-        count += (size_t)__builtin_popcount(keep);
-    }
-    return count;
-}
-
 /* ---- dithering ---------------------------------------------------------------------------------------- */
 
-static inline __m512 level_position(const level_job *job, __m512 x)
+INLINE __m512 level_position(const level_job *job, __m512 x)
 {
     return _mm512_mul_ps(_mm512_mul_ps(_mm512_abs_ps(x), _mm512_set1_ps(job->lift)),
                          _mm512_set1_ps(job->slope));
 }
 
-static inline void store_levels(const level_job *job, size_t i, __mmask16 lanes, __m512 x, __m512i level)
+INLINE void store_levels(const level_job *job, size_t i, __mmask16 lanes, __m512 x, __m512i level)
 {
     level = _mm512_min_epu32(level, _mm512_set1_epi32((int)job->s));
-    const __mmask16 negative =
-        _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ) & _mm512_test_epi32_mask(level, level);
-    level = _mm512_mask_or_epi32(level, negative, level, _mm512_set1_epi32(128));
-    _mm512_mask_cvtepi32_storeu_epi8(job->codes + i, lanes, level);
+    /* the sign goes to bit 7, but not that of a zero: level | (x >> 24 & 128) */
+    level = _mm512_mask_ternarylogic_epi32(level, _mm512_test_epi32_mask(level, level),
+                                           _mm512_srli_epi32(_mm512_castps_si512(x), 24),
+                                           _mm512_set1_epi32(128), 0xf8);
+    if (lanes == 0xffff)
+        _mm_storeu_si128((__m128i *)(void *)(job->codes + i), _mm512_cvtepi32_epi8(level));
+    else
+        _mm512_mask_cvtepi32_storeu_epi8(job->codes + i, lanes, level);
 }
 
 /* Lanes that go up: with probability f, exactly; the rare equal ones look up more bits. */
-static inline __mmask16 chance(const level_job *job, size_t i, __mmask16 lanes, __m512 f)
+INLINE __mmask16 chance(const level_job *job, size_t i, __mmask16 lanes, __m512 f)
 {
     const __m512 scaled = _mm512_mul_ps(f, _mm512_set1_ps(2147483648.0f));
     const __m512i whole = _mm512_cvttps_epu32(scaled);
@@ -468,33 +320,41 @@ static inline __mmask16 chance(const level_job *job, size_t i, __mmask16 lanes, 
     return up;
 }
 
+INLINE void dither16(const level_job *job, size_t i, __mmask16 lanes)
+{
+    const __m512 x = _mm512_maskz_loadu_ps(lanes, job->x + i), t = level_position(job, x);
+    const __m512i level = _mm512_cvttps_epi32(t); /* t is far below 2^31 */
+    const __mmask16 up = chance(job, i, lanes, _mm512_sub_ps(t, _mm512_cvtepi32_ps(level)));
+    store_levels(job, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
+}
+
 static void avx512_dither_levels(const level_job *job)
 {
     const level_job here = *job;
-    for (size_t i = 0; i < here.n; i += 16) {
-        const __mmask16 lanes = first_lanes(here.n - i);
-        const __m512 x = _mm512_maskz_loadu_ps(lanes, here.x + i), t = level_position(&here, x);
-        const __m512i level = _mm512_cvttps_epu32(t);
-        const __mmask16 up = chance(&here, i, lanes, _mm512_sub_ps(t, _mm512_cvtepu32_ps(level)));
-        store_levels(&here, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
-    }
+    size_t i = 0;
+    for (; i + 16 <= here.n; i += 16) dither16(&here, i, 0xffff);
+    if (i < here.n) dither16(&here, i, first_lanes(here.n - i));
+}
+
+INLINE void natdither16(const level_job *job, size_t i, __mmask16 lanes)
+{
+    const __m512 x = _mm512_maskz_loadu_ps(lanes, job->x + i), t = level_position(job, x);
+    const __mmask16 small = _mm512_cmp_ps_mask(t, _mm512_set1_ps(1), _CMP_LT_OQ);
+    const __m512i bits = _mm512_castps_si512(t),
+                  mantissa = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffff));
+    const __m512 above = _mm512_mul_ps(_mm512_cvtepi32_ps(mantissa), _mm512_set1_ps(0x1p-23f));
+    const __mmask16 up = chance(job, i, lanes, _mm512_mask_blend_ps(small, above, t));
+    const __m512i level =
+        _mm512_maskz_sub_epi32((__mmask16)~small, _mm512_srli_epi32(bits, 23), _mm512_set1_epi32(126));
+    store_levels(job, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
 }
 
 static void avx512_natdither_levels(const level_job *job)
 {
     const level_job here = *job;
-    for (size_t i = 0; i < here.n; i += 16) {
-        const __mmask16 lanes = first_lanes(here.n - i);
-        const __m512 x = _mm512_maskz_loadu_ps(lanes, here.x + i), t = level_position(&here, x);
-        const __mmask16 small = _mm512_cmp_ps_mask(t, _mm512_set1_ps(1), _CMP_LT_OQ);
-        const __m512i bits = _mm512_castps_si512(t),
-                      mantissa = _mm512_and_si512(bits, _mm512_set1_epi32(0x7fffff));
-        const __m512 above = _mm512_mul_ps(_mm512_cvtepi32_ps(mantissa), _mm512_set1_ps(0x1p-23f));
-        const __mmask16 up = chance(&here, i, lanes, _mm512_mask_blend_ps(small, above, t));
-        const __m512i level =
-            _mm512_maskz_sub_epi32((__mmask16)~small, _mm512_srli_epi32(bits, 23), _mm512_set1_epi32(126));
-        store_levels(&here, i, lanes, x, _mm512_mask_add_epi32(level, up, level, _mm512_set1_epi32(1)));
-    }
+    size_t i = 0;
+    for (; i + 16 <= here.n; i += 16) natdither16(&here, i, 0xffff);
+    if (i < here.n) natdither16(&here, i, first_lanes(here.n - i));
 }
 
 static void avx512_pack_nibbles(const uint8_t *codes, size_t n, uint8_t *dst)
@@ -533,12 +393,18 @@ const kernels ti_kernels_avx512 = {
     .find_nonfinite = define_find_nonfinite,
     .sum_abs = avx512_sum_abs,
     .sum_squares = avx512_sum_squares,
+    .sum_below = avx512_sum_below,
     .max_abs = define_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = avx512_random_block,
     .natural_encode = avx512_natural_encode,
     .natural_decode_add = avx512_natural_decode_add,
     .bf16_encode = avx512_bf16_encode,
+    .f16_encode = avx512_f16_encode,
+    .bf16_add = avx512_bf16_add,
+    .f16_add = avx512_f16_add,
+    .sign_encode = avx512_sign_encode,
+    .sign_add = avx512_sign_add,
     .select = avx512_select,
     .dither_levels = avx512_dither_levels,
     .natdither_levels = avx512_natdither_levels,
@@ -546,10 +412,16 @@ const kernels ti_kernels_avx512 = {
     .natdither_moments = define_natdither_moments,
     .pack_nibbles = avx512_pack_nibbles,
     .nibbles_add = avx512_nibbles_add,
+    .pack_codes = x86_pack_codes,
+    .unpack_codes = x86_unpack_codes,
+    .elias_groups = avx512_elias_groups,
+    .elias_read = define_elias_read,
+    .elias_chains = define_elias_chains,
+    .codes_add = avx512_codes_add,
     .compact = avx512_compact,
     .collect = avx512_collect,
     .gap_bits = define_gap_bits,
-    .gap_write = define_gap_write,
+    .gap_write = avx512_gap_write,
     .crc32c = x86_crc32c,
     DEFINE_ROWS,
 };

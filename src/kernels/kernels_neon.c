@@ -4,7 +4,7 @@
 #include "kernels/define.h"
 
 #if defined(__aarch64__)
-#include <arm_neon.h>
+#include "kernels/half_neon.h"
 
 /* v = x, or x + gamma*g; *infinite has all bits set in each lane that is not finite. */
 static inline float32x4_t load(const kernel_source *s, size_t i, uint32x4_t *infinite)
@@ -221,12 +221,18 @@ const kernels ti_kernels_neon = {
     .find_nonfinite = define_find_nonfinite,
     .sum_abs = define_sum_abs,
     .sum_squares = define_sum_squares,
+    .sum_below = define_sum_below,
     .max_abs = define_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = neon_random_block,
     .natural_encode = neon_natural_encode,
     .natural_decode_add = neon_natural_decode_add,
     .bf16_encode = define_bf16_encode,
+    .f16_encode = neon_f16_encode,
+    .bf16_add = neon_bf16_add,
+    .f16_add = neon_f16_add,
+    .sign_encode = neon_sign_encode,
+    .sign_add = neon_sign_add,
     .select = neon_select,
     .dither_levels = define_dither_levels,
     .natdither_levels = define_natdither_levels,
@@ -234,6 +240,7 @@ const kernels ti_kernels_neon = {
     .natdither_moments = define_natdither_moments,
     .pack_nibbles = define_pack_nibbles,
     .nibbles_add = define_nibbles_add,
+    DEFINE_CODES,
     .compact = define_compact,
     .collect = define_collect,
     .gap_bits = define_gap_bits,

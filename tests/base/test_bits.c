@@ -63,6 +63,28 @@ static void every_width_comes_back(void **state)
     }
 }
 
+static void long_words_follow_each_other(void **state)
+{
+    (void)state;
+    dice d = {8};
+    for (int trial = 0; trial < 300; trial++) {
+        static uint8_t bytes[MOST_BITS / 8];
+        memset(bytes, 0xee, sizeof bytes);
+        bit_writer w = bit_writer_at(bytes);
+        plain.count = 0;
+        bits_put(&w, 5, (unsigned)trial % 5 + 3);
+        plain_put(5, (unsigned)trial % 5 + 3);
+        for (int i = 0; i < 500; i++) {
+            const unsigned width = (unsigned)roll_below(&d, trial % 3 ? 65 : 9);
+            const uint64_t value = width ? roll(&d) >> (64 - width) : 0;
+            bits_put_long(&w, value, width);
+            plain_put(value, width);
+        }
+        assert_int_equal(bits_finish(&w), plain.count);
+        expect_equal_streams(bytes);
+    }
+}
+
 static void widths_and_unary_runs_may_mix(void **state)
 {
     (void)state;
@@ -206,10 +228,10 @@ static void padding_is_looked_at_bit_by_bit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_width_comes_back),           cmocka_unit_test(widths_and_unary_runs_may_mix),
-        cmocka_unit_test(writing_ahead_is_the_same_stream), cmocka_unit_test(a_reader_may_start_anywhere),
-        cmocka_unit_test(an_overrun_is_remembered),         cmocka_unit_test(unary_runs_end_with_the_array),
-        cmocka_unit_test(padding_is_looked_at_bit_by_bit),
+        cmocka_unit_test(every_width_comes_back),        cmocka_unit_test(long_words_follow_each_other),
+        cmocka_unit_test(widths_and_unary_runs_may_mix), cmocka_unit_test(writing_ahead_is_the_same_stream),
+        cmocka_unit_test(a_reader_may_start_anywhere),   cmocka_unit_test(an_overrun_is_remembered),
+        cmocka_unit_test(unary_runs_end_with_the_array), cmocka_unit_test(padding_is_looked_at_bit_by_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* test_crc32c.c - CRC-32C against published answers, against a bit-by-bit computation, and against damage. */
+#include "base/crc32c.h"
 #include "base/crc32c_table.h"
 
 #include "support.h"
@@ -87,6 +88,20 @@ static void every_single_bit_and_short_burst_is_found(void **state)
     }
 }
 
+/* Wherever a row of bytes is cut, the checksums of both halves make that of the whole. */
+static void halves_join(void **state)
+{
+    (void)state;
+    static uint8_t bytes[5000];
+    dice d = {9};
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)roll(&d);
+    for (size_t n = 0; n <= sizeof bytes; n += n < 40 ? 1 : 331)
+        for (size_t cut = 0; cut <= n; cut += n < 40 ? 1 : 97)
+            assert_int_equal(
+                ti_crc32c_join(tithe_crc32c(bytes, cut), tithe_crc32c(bytes + cut, n - cut), n - cut),
+                tithe_crc32c(bytes, n));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +109,7 @@ int main(void)
         cmocka_unit_test(every_table_entry_follows_from_the_polynomial),
         cmocka_unit_test(every_length_and_alignment),
         cmocka_unit_test(every_single_bit_and_short_burst_is_found),
+        cmocka_unit_test(halves_join),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* test_select_top.c - exact top-k against a full sort: exactly k, ascending, ties to the lowest position, whatever the
  * input does to the sample; in memory of exactly the promised size, without an allocation, in a bounded number of
  * passes. The file under test is compiled in here, so that its passes can be counted. */
+#include "codec/kth.h"
 #include "codec/select.h"
 #include "codec/top_inputs.h"
 #include "kernels/parallel.h"
@@ -15,10 +16,19 @@ static size_t counted_select(tithe_pool *pool, const select_job *job, bool *fini
     return ti_parallel_select(pool, job, finite);
 }
 
+static void counted_narrow(const void *numbers, size_t n, size_t k, kth_range *range, size_t *above,
+                           size_t *inside)
+{
+    visits += n;
+    ti_kth_narrow(numbers, n, k, range, above, inside);
+}
+
 #define ti_parallel_select counted_select
+#define ti_kth_narrow counted_narrow
 #define select_key(c, i) (visits++, (select_key)(c, i))
 #include "codec/select_top.c"
 #undef ti_parallel_select
+#undef ti_kth_narrow
 #undef select_key
 
 /* Allocations are counted where the C library lets one stand in for malloc, which sanitizers want to do themselves. */

@@ -2,20 +2,19 @@
 #ifndef TESTS_CODEC_TOP_INPUTS_H
 #define TESTS_CODEC_TOP_INPUTS_H
 
-#include "base/rng.h"
+#include "codec/select.h"
 #include "support.h"
 
 /* ---- inputs -------------------------------------------------------------------------------------------- */
 
-/* The places that the sample of a search with `key` looks at. A change of those in select_top.c shows: the inputs that
- * are made to defeat the sample do so no more, and the test says so. */
+/* The places that the sample of a search with `key` looks at. */
 static inline void mark_sampled(bool *sampled, size_t n, tithe_key key)
 {
-    enum { LOOKS = 16384 };
     memset(sampled, 0, n);
-    for (size_t i = 0; n >= LOOKS && i < LOOKS; i++) {
-        const size_t begin = i * n / LOOKS, end = (i + 1) * n / LOOKS;
-        sampled[begin + rng_mix(i + key.a) % (end - begin)] = true;
+    for (int many = 0; many < 2 && n >= SELECT_SAMPLE_LEAST;
+         many++) { /* for a small k, and for a large one */
+        const size_t size = select_sample_size(n, many ? n : 1);
+        for (size_t i = 0; i < size; i++) sampled[select_sample_at(key, n, size, i)] = true;
     }
 }
 

@@ -42,10 +42,28 @@ static void reduce(vector_kind kind, size_t n, unsigned place)
     }
 }
 
+/* Against a limit that some are below, many are, or that one of them is. */
+static void split_up(vector_kind kind, size_t n, unsigned place)
+{
+    if (kind == V_NONFINITE) return;
+    const float *x = input(kind, n, place);
+    const float limits[] = {0.5f, 1e30f, n ? fabsf(x[n / 2]) : 0, 0x1p-149f};
+    for (size_t l = 0; l < 4; l++) {
+        size_t wanted, others;
+        const double sum = ti_kernels_ref.sum_below(x, n, limits[l], &wanted);
+        for (size_t t = 0; t < running_count; t++) {
+            here.table = running[t]->name;
+            expect_double("the sum below the limit", running[t]->sum_below(x, n, limits[l], &others), sum);
+            expect_here(others == wanted, "%zu others instead of %zu", others, wanted);
+        }
+    }
+}
+
 static void reductions(void **state)
 {
     (void)state;
     every_case("a reduction", reduce);
+    every_case("sum_below", split_up);
 }
 
 /* A sum that tells in which order it was made: of numbers so different in size that every addition rounds. */

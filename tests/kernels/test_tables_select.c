@@ -22,6 +22,7 @@ typedef struct select_case {
     size_t n, capacity;
     float gamma;
     uint32_t first, least;
+    bool many; /* expected to survive */
 } select_case;
 
 static size_t run(const kernels *k, const select_case *c, uint8_t *x, uint8_t *to_indices, uint8_t *to_values,
@@ -38,6 +39,7 @@ static size_t run(const kernels *k, const select_case *c, uint8_t *x, uint8_t *t
         .indices = (void *)to_indices,
         .values = (void *)to_values,
         .capacity = c->capacity,
+        .expected = c->many ? c->n : 0,
     };
     return k->select(&job, finite);
 }
@@ -67,10 +69,10 @@ static void expect_sound(const select_case *c, size_t count, bool finite)
     expect_here(finite == all_finite, "finite or not was not seen");
 }
 
-static size_t expect_equal(const select_case *c, unsigned place)
+static size_t expect_equal_if(const select_case *c, unsigned place)
 {
-    snprintf(here.more, sizeof here.more, ", %s, at least %08x, room for %zu",
-             c->g ? "with gradient" : "no gradient", c->least, c->capacity);
+    snprintf(here.more, sizeof here.more, ", %s, at least %08x, room for %zu, %s expected",
+             c->g ? "with gradient" : "no gradient", c->least, c->capacity, c->many ? "many" : "few");
     output_place(&vector, c->n * 4, 4, place);
     output_place(&indices, (c->capacity + SLACK) * 4, 4, (place + 3) % PLACES);
     output_place(&values, (c->capacity + SLACK) * 4, 4, (place + 7) % PLACES);
@@ -90,6 +92,15 @@ static size_t expect_equal(const select_case *c, unsigned place)
         expect_output(&values, matters ? written * 4 : 0);
     }
     return count;
+}
+
+/* Whatever was expected. */
+static size_t expect_equal(const select_case *c, unsigned place)
+{
+    select_case other = *c;
+    other.many = true;
+    expect_equal_if(&other, place);
+    return expect_equal_if(c, place);
 }
 
 /* The magnitude that about one in `every` reaches, taken from the vector itself so that something equals it. */
@@ -181,7 +192,7 @@ static void survivors_may_crowd(void **state)
 
 /* ---- what survived ---------------------------------------------------------------------------------------- */
 
-/* In place, and to the side: what is not below, and what is not above, some magnitude. */
+/* In place, what is not below some magnitude; to the side, what lies between two. */
 static void sift(vector_kind kind, size_t n, unsigned place)
 {
     const float *x = vector_of(kind, n + place);
@@ -212,15 +223,25 @@ static void sift(vector_kind kind, size_t n, unsigned place)
         memcpy(from, x, n * 4);
         output_place(&indices, (n + SLACK) * 4, 4, (place + 7) % PLACES);
         output_reset(indices.wanted, &indices, NULL);
-        const size_t count = ti_kernels_ref.collect(from, n, limits[i], (void *)indices.wanted);
-        size_t plain = 0;
-        for (size_t j = 0; j < n; j++) plain += (bits_of_float(x[j]) & 0x7fffffffu) <= limits[i];
-        expect_here(count == plain, "collect of ref: %zu instead of %zu", count, plain);
+        const uint32_t least = limits[(i + n) % (i + 1)];
+        size_t above, got_above;
+        const size_t count =
+            ti_kernels_ref.collect(from, n, least, limits[i], (void *)indices.wanted, &above);
+        size_t plain = 0, larger = 0;
+        for (size_t j = 0; j < n; j++) {
+            const uint32_t magnitude = bits_of_float(x[j]) & 0x7fffffffu;
+            plain += magnitude >= least && magnitude <= limits[i];
+            larger += magnitude > limits[i];
+        }
+        expect_here(count == plain && above == larger, "collect of ref: %zu and %zu instead of %zu and %zu",
+                    count, above, plain, larger);
         for (size_t t = 0; t < running_count; t++) {
             here.table = running[t]->name;
             output_reset(indices.got, &indices, NULL);
-            const size_t got = running[t]->collect(from, n, limits[i], (void *)indices.got);
-            expect_here(got == count, "collect: %zu instead of %zu", got, count);
+            const size_t got =
+                running[t]->collect(from, n, least, limits[i], (void *)indices.got, &got_above);
+            expect_here(got == count && got_above == above, "collect: %zu and %zu instead of %zu and %zu",
+                        got, got_above, count, above);
             expect_output(&indices, count * 4);
         }
     }
