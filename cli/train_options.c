@@ -109,6 +109,7 @@ bool train_options_finish(train_settings *s)
         text_fail("Name the data: --data FILE, or a set that needs no file, such as --data w8a-like");
         return false;
     }
+    if (s->local) s->workers = s->local; /* all of them are started here */
     if (s->clients) {
         char number[32];
         uint64_t clients;

@@ -69,8 +69,8 @@ TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
  * it is until finish. */
 TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                           double gamma, tithe_error *error);
-/* A rank that takes no part in this step. */
-TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, tithe_error *error);
+/* A rank that takes no part in this step. It gets the update all the same, so it has to know gamma. */
+TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error);
 /* After all local ranks: move the frames, and set update to what is to be subtracted from the model. */
 TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
 /* The server's part of a step, in a process that has no rank (comm.h); the update is of no use there. */

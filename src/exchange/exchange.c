@@ -135,23 +135,22 @@ static void record_step(tithe_exchange *ex)
     ex->last = r;
 }
 
-/* All ranks are there, and those that take part agree on gamma. */
+/* All ranks are there, and agree on gamma. */
 static tithe_status expect_everybody(tithe_exchange *ex, tithe_error *error)
 {
     const tithe_comm *comm = ex->config.comm;
-    const exchange_worker *first = NULL;
+    const exchange_worker *first = ex->workers;
     for (unsigned i = 0; i < comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
         if (w->state == WORKER_IDLE)
             return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was neither put nor skipped.", comm->first + i);
-        if (w->state == WORKER_PUT && !first) first = w;
-        if (w->state == WORKER_PUT && w->gamma != first->gamma)
-            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was put with step size %g, another one with %g.",
-                           comm->first + i, w->gamma, first->gamma);
+        if (w->gamma != first->gamma)
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u has step size %g, another one %g.", comm->first + i,
+                           w->gamma, first->gamma);
     }
-    if (!first && !exchange_is_remote(ex))
+    if (!put_here(ex) && !exchange_is_remote(ex))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "No rank takes part in this step.");
-    if (first) ex->gamma = first->gamma;
+    if (comm->local) ex->gamma = first->gamma;
     return TITHE_OK;
 }
 

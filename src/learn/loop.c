@@ -157,7 +157,7 @@ static void put_lane(void *context, unsigned l)
     for (unsigned w = l; w < r->share->local && !c->status[l]; w += r->lane_count)
         c->status[l] = takes_part(r, w) ? tithe_exchange_put(r->exchange, r->comm->first + w, l,
                                                              r->gradients + w * r->size, r->gamma, &c->errors[l])
-                                        : tithe_exchange_skip(r->exchange, r->comm->first + w, &c->errors[l]);
+                                        : tithe_exchange_skip(r->exchange, r->comm->first + w, r->gamma, &c->errors[l]);
 }
 
 /* Numbers that are not finite come from steps that were too long. */
