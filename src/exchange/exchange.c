@@ -99,7 +99,6 @@ void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_
 static void record_step(tithe_exchange *ex)
 {
     const double ranks = put_here(ex);
-    double measured = 0; /* kept and speedup of no rank at all are 0/0 */
     tithe_exchange_record r = {.step = ex->step,
                                .level_least = INFINITY,
                                .kept_least = INFINITY,
@@ -118,17 +117,17 @@ static void record_step(tithe_exchange *ex)
         r.unsent += w->unsent / ranks;
         r.unsent_most = fmax(r.unsent_most, w->unsent);
         r.reason = w->reason;
-        if (!(w->energy > 0) || !ex->config.measure) continue; /* nothing to send is no measure of anything */
+        if (!(w->energy > 0) || !(entries > 0) || !ex->config.measure) continue; /* nothing is no measure */
         const double kept = 1 - w->unsent / w->energy, speedup = kept * (double)ex->n / entries;
-        measured++;
+        r.measured++;
         r.kept += kept;
         r.kept_least = fmin(r.kept_least, kept);
         r.speedup += speedup;
         r.speedup_least = fmin(r.speedup_least, speedup);
     }
     r.ranks = (unsigned)ranks;
-    r.kept /= measured;
-    r.speedup /= measured;
+    r.kept /= r.measured; /* of no rank at all: 0/0 */
+    r.speedup /= r.measured;
     r.residual = ex->config.feedback->scaled && ex->config.measure ? r.unsent : NAN;
     if (!ex->config.measure) r.energy = r.unsent = r.unsent_most = NAN;
     ex->totals.unsent += r.unsent;

@@ -194,17 +194,17 @@ static void apply_update(run *r)
 static void account_step(run *r)
 {
     const tithe_exchange_record e = tithe_exchange_last(r->exchange);
-    if (isnan(e.kept)) return; /* nothing was sent, or measured */
-    r->measured += e.ranks;
-    r->level_sum += e.ranks * e.level;
-    r->kept_sum += e.ranks * e.kept;
-    r->kept_least = fmin(r->kept_least, e.kept_least);
-    r->speedup_sum += e.ranks * e.speedup;
-    r->speedup_least = fmin(r->speedup_least, e.speedup_least);
     if (!isnan(r->threshold) && r->feedback->scaled) {
         const double bound = r->gamma * r->threshold;
         r->residual_most = fmax(r->residual_most, e.unsent_most / (bound * bound * (double)r->size));
     }
+    if (!e.measured) return; /* nothing was sent, or measured */
+    r->measured += e.measured;
+    r->level_sum += e.measured * e.level;
+    r->kept_sum += e.measured * e.kept;
+    r->kept_least = fmin(r->kept_least, e.kept_least);
+    r->speedup_sum += e.measured * e.speedup;
+    r->speedup_least = fmin(r->speedup_least, e.speedup_least);
 }
 
 /* The loss is computed on its own where the gradients do not bring it. */
@@ -224,7 +224,7 @@ static bool classifies(const run *r)
 /* What is known of the whole run: sums over the workers of all processes. */
 typedef struct overview {
     double uplink, downlink, sent, paper, cost, downlink_cost;
-    double ranks, level, kept, residual, unsent, stopped; /* those of the last step times the ranks that were put */
+    double ranks, measured, level, kept, residual, unsent, stopped; /* those of the last step times the ranks that were put */
 } overview;
 enum { OVERVIEW = sizeof(overview) / sizeof(double) };
 
@@ -240,7 +240,8 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
                       .downlink_cost = t.downlink_cost,
                       .ranks = ranks,
                       .level = ranks * e.level,
-                      .kept = ranks * e.kept,
+                      .measured = e.measured,
+                      .kept = e.measured ? e.measured * e.kept : 0,
                       .residual = ranks * e.residual,
                       .unsent = r->share->local * t.unsent,
                       .stopped = r->stopped};
@@ -290,7 +291,7 @@ static tithe_status make_record(run *r, double loss, tithe_error *error)
         .level = all.level / all.ranks + none,
         .level_least = -extremes[0] + none,
         .level_most = extremes[1] + none,
-        .kept = all.kept / all.ranks,
+        .kept = all.kept / all.measured,
         .residual = all.residual / all.ranks + none,
         .unsent = all.unsent / r->share->workers,
         .seconds = clock_now() - r->started,
