@@ -94,7 +94,7 @@ typedef struct tithe_exchange_record {
     double unsent_most;                         /* largest of any rank */
     double kept, kept_least;                    /* share of the energy that got through: mean over ranks, least */
     double speedup, speedup_least;              /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
-    unsigned ranks, measured; /* that were put here, and that sent something: kept and speedup are means over the latter */
+    unsigned ranks, measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
     double residual;                            /* mean of |e|^2 under error compensation */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;

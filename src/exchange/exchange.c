@@ -117,8 +117,8 @@ static void record_step(tithe_exchange *ex)
         r.unsent += w->unsent / ranks;
         r.unsent_most = fmax(r.unsent_most, w->unsent);
         r.reason = w->reason;
-        if (!(w->energy > 0) || !(entries > 0) || !ex->config.measure) continue; /* nothing is no measure */
-        const double kept = 1 - w->unsent / w->energy, speedup = kept * (double)ex->n / entries;
+        if (!(w->energy > 0) || !ex->config.measure) continue; /* nothing to send is no measure of anything */
+        const double kept = 1 - w->unsent / w->energy, speedup = entries > 0 ? kept * (double)ex->n / entries : 0;
         r.measured++;
         r.kept += kept;
         r.kept_least = fmin(r.kept_least, kept);
