@@ -28,7 +28,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 const tithe_scheme ti_scheme_dense = {
     .name = "dense",
     .summary = "whole gradients, summed by an all-reduce",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
     .whole = true,
     .collectives = "ring|tree|star",
     .refuse = refuse,

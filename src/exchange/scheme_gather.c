@@ -135,7 +135,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 const tithe_scheme ti_scheme_gather = {
     .name = "gather",
     .summary = "the frames of all ranks to all ranks",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
     .collectives = "allgather",
     .refuse = refuse,
     .run = run,
