@@ -6,6 +6,8 @@
 
 #include "codec/codec.h"
 #include "exchange/exchange.h"
+#include "learn/constants.h"
+#include "learn/rows.h"
 #include "learn/run.h"
 
 static const char *or_else(const char *text, const char *fallback)
@@ -52,16 +54,10 @@ static double script_L(const run *r)
     const tithe_constants *c = &r->constants;
     if (r->estimate.rows.importance) return c->L_IS;
     if (!r->estimate.rows.weights) return c->L_US;
-    const tithe_data *data = r->share;
     double most = 0;
-    for (size_t row = 0; row < data->rows; row++) {
-        const size_t from = data->offsets ? data->offsets[row] : row * data->features;
-        const size_t to = data->offsets ? data->offsets[row + 1] : from + data->features;
-        double squares = 0;
-        for (size_t i = from; i < to; i++) squares += (double)data->values[i] * (double)data->values[i];
-        most = fmax(most, r->problem.model->curvature * squares * r->estimate.rows.weights[row]);
-    }
-    return most;
+    for (size_t row = 0; row < r->share->rows; row++)
+        most = fmax(most, ti_row_square(r->share, row) * r->estimate.rows.weights[row]);
+    return r->problem.model->curvature * most;
 }
 
 static tithe_status make_estimate(run *r, tithe_error *error)
@@ -216,8 +212,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
     r->facts.script_L = script;
     script += penalty;
     const tithe_claims up = tithe_codec_claims(r->codec, r->size);
-    double sigma = r->estimate.rows.importance ? r->constants.sigma_star_IS : r->constants.sigma_star;
-    if (r->estimate.rows.weights && !r->estimate.rows.importance) sigma = NAN; /* of weights from a file: not known */
+    double sigma = r->sigma;
     if (r->estimator == &ti_estimator_minibatch) sigma /= (double)r->estimate.batch;
     r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
     if (isnan(r->steps.start)) {
@@ -235,7 +230,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
     r->facts.slowdown = NAN;
     if (!r->feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
         r->facts.slowdown =
-            ti_theory_slowdown(r->facts.omega_up, r->facts.omega_down, r->estimator->samples ? sigma : 0, n,
+            ti_theory_slowdown(r->facts.omega_up, r->facts.omega_down, r->estimator->noisy ? sigma : 0, n,
                                isnan(r->o->target_gap) ? 0 : r->o->target_gap);
     return TITHE_OK;
 }
@@ -262,18 +257,23 @@ static void make_theory(run *r)
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
+static bool go_on(void *context)
+{
+    return ti_run_progress(context, "looking for the minimum", NAN);
+}
+
 static tithe_status find_optimum(run *r, tithe_error *error)
 {
     const bool wanted = !r->o->no_optimum || !isnan(r->o->target_gap);
-    r->optimum.loss = NAN;
+    r->optimum = (tithe_optimum){.loss = NAN, .go_on = go_on, .context = r};
+    r->sigma = NAN;
     r->constants.sigma_star = r->constants.sigma_star_IS = r->constants.zeta_star = NAN;
     if (!wanted || !r->problem.model->convex || !(r->problem.l2 > 0)) return TITHE_OK;
     r->optimum.x = calloc(r->size, sizeof(double));
     if (!r->optimum.x) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the optimum.");
-    ti_run_progress(r, "looking for the minimum", NAN);
-    tithe_status status = tithe_problem_optimum(&r->problem, r->pool, r->o->cache, &r->optimum, error);
+    const tithe_status status = tithe_problem_optimum(&r->problem, r->pool, r->o->cache, &r->optimum, error);
     if (status || !r->optimum.certified) return status;
-    return tithe_problem_noise(&r->problem, r->pool, r->optimum.x, &r->constants, error);
+    return ti_noise(&r->problem, r->pool, r->optimum.x, r->estimate.rows.weights, &r->constants, &r->sigma, error);
 }
 
 static tithe_status make_room(run *r, tithe_error *error)
@@ -320,6 +320,21 @@ static tithe_status expect_sense(const tithe_train_options *o, tithe_error *erro
     return TITHE_OK;
 }
 
+tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error)
+{
+    if (!options) return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options are needed.");
+    run r = {.o = options};
+    const tithe_model *model;
+    double params[TITHE_MAX_PARAMS];
+    tithe_status status = expect_sense(options, error);
+    if (!status) status = make_codecs(&r, error);
+    if (!status) status = tithe_model_find(or_else(options->model, "logistic"), &model, params, error);
+    if (!status) status = ti_estimator_find(or_else(options->estimator, "full"), &r.estimator, error);
+    if (!status) status = ti_steps_read(or_else(options->step_size, "auto"), &r.steps, error);
+    ti_run_free(&r);
+    return status;
+}
+
 static void fill_facts(run *r)
 {
     tithe_train_facts *f = &r->facts;
@@ -358,7 +373,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
     }
     if (!status) status = find_optimum(r, error);
-    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified)
+    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stopped)
         status = ti_fail(error, TITHE_E_SPEC, 0,
                          "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
                          "--target-loss.");

@@ -38,6 +38,7 @@ typedef struct run {
     theory theory;
     tithe_train_facts facts;
     double m; /* rows per worker, not rounded */
+    double sigma; /* noise of the rows that are drawn, one at a time, at the minimum; NAN: not known */
     double threshold; /* lambda, for |e|^2 <= gamma^2 lambda^2 d; NAN: another codec */
 
     size_t size;
