@@ -154,13 +154,20 @@ static void put_lane(void *context, unsigned l)
                                         : tithe_exchange_skip(r->exchange, w, &c->errors[l]);
 }
 
+/* A step size that is worth a try after one that was too long. */
+static double shorter_step(const run *r)
+{
+    const double L = r->constants.L + r->problem.model->penalty_curvature * r->problem.l2;
+    return L > 0 ? fmin(r->gamma / 4, 1 / L) : r->gamma / 4;
+}
+
 /* Numbers that are not finite come from steps that were too long. */
 static tithe_status explain(const run *r, tithe_status status, const tithe_error *why, tithe_error *error)
 {
     if (status == TITHE_E_NONFINITE)
         return ti_fail(error, TITHE_E_DIVERGED, r->step,
                        "The run diverged in step %llu (a gradient is not finite): try --step-size %.2g.",
-                       (unsigned long long)r->step, r->gamma / 4);
+                       (unsigned long long)r->step, shorter_step(r));
     if (status && error) *error = *why;
     return status;
 }
@@ -273,7 +280,7 @@ static tithe_status expect_sane(run *r, tithe_error *error)
     if (isfinite(loss) && loss <= most) return TITHE_OK;
     return ti_fail(error, TITHE_E_DIVERGED, r->step,
                    "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
-                   loss, (unsigned long long)r->step, r->first_loss, r->gamma / 4,
+                   loss, (unsigned long long)r->step, r->first_loss, shorter_step(r),
                    r->feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
 }
 
@@ -293,19 +300,38 @@ static void check_target(run *r)
     if (!isnan(o->target_gap) && r->last.gap <= o->target_gap) r->reached = true;
 }
 
-/* A record takes a pass over the data, so a short run or a costly model gets fewer of them than a long one. Without an
- * end in sight, as many for each pass as at most. */
+static bool has_target(const run *r)
+{
+    return !isnan(r->o->target_loss) || !isnan(r->o->target_gap);
+}
+
+/* An MLP takes longer for a loss than for the steps between two of them. */
+static bool is_costly(const run *r)
+{
+    return !(r->problem.model->curvature > 0);
+}
+
+/* A record takes a pass over the data, so a short run or a costly model gets fewer of them than a long one. Where a
+ * target ends the run, as many for each pass as at most: how long it took is what was asked. */
 static uint64_t record_distance(const run *r)
 {
-    const bool costly = !(r->problem.model->curvature > 0);
+    const bool costly = is_costly(r);
     const double each = costly ? 1 : 8, least = costly ? 5 : 20, most = r->o->records ? r->o->records : 400;
     const double passes = passes_in_a_step(r) +
                           (r->estimator == &ti_estimator_lsvrg ? 1 / r->m : 0);
     double steps = INFINITY;
     if (r->o->steps) steps = (double)r->o->steps;
     if (r->o->epochs > 0) steps = fmin(steps, r->o->epochs / passes);
-    const double every = isfinite(steps) ? steps / fmin(most, fmax(least, each * passes * steps)) : 1 / (each * passes);
+    double every = isfinite(steps) ? steps / fmin(most, fmax(least, each * passes * steps)) : INFINITY;
+    if (has_target(r) || !isfinite(steps)) every = fmin(every, 1 / (each * passes));
     return every > 1 ? (uint64_t)every : 1;
+}
+
+/* A target that is reached early is not passed by more than a sixteenth of the way. */
+static bool is_time_to_look(const run *r, uint64_t distance)
+{
+    const uint64_t near = 1 + r->step / 16, since = r->step - (uint64_t)r->last.step;
+    return since >= (has_target(r) && !is_costly(r) && near < distance ? near : distance);
 }
 
 static void show_progress(run *r)
@@ -359,7 +385,7 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     if (status || free_loss) return status;
     /* Records may be minutes apart; whoever watches, or wants to stop, need not wait for the next one. */
     if (clock_now() - r->shown > 0.1) show_progress(r);
-    if (r->step % distance == 0 || is_done(r)) status = look(r, NAN, error);
+    if (is_time_to_look(r, distance) || is_done(r)) status = look(r, NAN, error);
     return status;
 }
 
