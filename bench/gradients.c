@@ -150,7 +150,7 @@ static void measure(const char *name, const char *spec, tithe_data data, tithe_p
 {
     tithe_problem p;
     tithe_error error;
-    if (tithe_problem_make(spec, &data, 1e-3, pool, &p, &error)) {
+    if (tithe_problem_make(spec, &data, 1e-3, NULL, pool, &p, &error)) {
         fprintf(stderr, "%s\n", error.text);
         exit(1);
     }

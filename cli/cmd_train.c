@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "files.h"
+#include "processes.h"
 #include "text.h"
 #include "train_run.h"
 #include "verbs.h"
@@ -38,6 +39,12 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
     if (s->report) printf("report %s\n", s->report);
 }
 
+static int verdict(const train_outcome *out)
+{
+    if (out->status == TITHE_E_DIVERGED) return EXIT_ANSWER_NO;
+    return out->result.target == TITHE_TARGET_MISSED ? EXIT_ANSWER_NO : EXIT_DONE;
+}
+
 static int finish(const train_settings *s, train_outcome *out)
 {
     tithe_error error = {0};
@@ -48,8 +55,31 @@ static int finish(const train_settings *s, train_outcome *out)
     }
     if (s->json && !json_write(s->json, train_json(out))) return EXIT_BAD;
     if (!json_alone(s->json)) print_outcome(out, s);
-    if (out->status == TITHE_E_DIVERGED) return EXIT_ANSWER_NO;
-    return out->result.target == TITHE_TARGET_MISSED ? EXIT_ANSWER_NO : EXIT_DONE;
+    return verdict(out);
+}
+
+/* One process speaks for all; the others only work. */
+static int run(train_settings *s, const char *line, bool speaks)
+{
+    train_outcome out = {0};
+    int status = EXIT_BAD;
+    if (!speaks) s->trace = s->report = s->json = NULL;
+    train_catch_interrupt();
+    if (train_run(s, "run", line, !speaks || json_alone(s->json), &out))
+        status = speaks ? finish(s, &out) : verdict(&out);
+    train_outcome_free(&out);
+    return status;
+}
+
+static int spread(train_settings *s, const char *line)
+{
+    processes p;
+    int status = EXIT_BAD;
+    const process_part part = processes_begin(s, &p);
+    if (part == PART_ALL || part == PART_FIRST || part == PART_OTHER) status = run(s, line, part != PART_OTHER);
+    if (part == PART_SERVED) status = p.status;
+    processes_end(&p);
+    return status;
 }
 
 int cmd_train(int argc, char **argv)
@@ -58,6 +88,7 @@ int cmd_train(int argc, char **argv)
     char *line = train_command("train", argc, argv);
     option options[TRAIN_OPTIONS];
     size_t n = train_options_table(&s, options);
+    n += train_process_options(&s, options + n);
     options[n++] = option_text("trace", "FILE", "write one line for each step that was looked at (CSV)", &s.trace);
     options[n++] = option_text("report", "FILE", "draw the run on an HTML page", &s.report);
     options[n++] = option_json(&s.json);
@@ -83,12 +114,7 @@ int cmd_train(int argc, char **argv)
     status = EXIT_BAD;
     const bool sensible = train_options_finish(&s) && (!s.report || file_can_write(s.report)) &&
                           (!s.json || json_alone(s.json) || file_can_write(s.json));
-    if (sensible) {
-        train_outcome out = {0};
-        train_catch_interrupt();
-        if (train_run(&s, "run", line, json_alone(s.json), &out)) status = finish(&s, &out);
-        train_outcome_free(&out);
-    }
+    if (sensible) status = spread(&s, line);
     free(line);
     return status;
 }

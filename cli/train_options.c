@@ -64,7 +64,6 @@ static size_t message_options(train_settings *s, option *o)
     o[n++] = option_text("downlink-feedback", "NAME", "the server's own: none or ec", &s->run.downlink_feedback);
     o[n++] = option_text("scheme", "NAME", "auto, dense, gather or star (default auto)", &s->run.scheme);
     o[n++] = option_text("collective", "NAME", "auto, or what the scheme can use: ring, tree, star", &s->run.collective);
-    o[n++] = option_text("transport", "NAME", "inproc: all workers in this process (default)", &s->transport);
     o[n++] = option_text("tuner", "NAME", "fixed or cat: who chooses the level (default: by the codec)", &s->run.tuner);
     o[n++] = option_choice("level", "local|shared", "a level for each worker, or one for all (default local)", &s->level);
     o[n++] = option_text("cost", "SPEC", "what a message costs, see `tithe list costs` (default bits); several with "
@@ -75,6 +74,22 @@ static size_t message_options(train_settings *s, option *o)
                            &s->count);
     o[n++] = option_number("threads", "N", "threads (default: TITHE_THREADS, or all processors)", 1, 256, &s->threads);
     o[n++] = option_flag("deterministic", "refuse what cannot promise the same result everywhere", &s->deterministic);
+    return n;
+}
+
+/* How a run is spread over processes: not for the lines of a comparison. */
+size_t train_process_options(train_settings *s, option *o)
+{
+    size_t n = 0;
+    o[n++] = option_text("transport", "NAME", "inproc: all workers in this process (default); mpi: one in each process of "
+                                              "mpirun; zmq: one in each process of the following", &s->transport);
+    o[n++] = option_number("local", "N", "zmq: start N workers and a server here", 1, 1000, &s->local);
+    o[n++] = option_text("role", "server|worker", "zmq: what this process is", &s->role);
+    o[n++] = option_text("listen", "ENDPOINT", "zmq server: where, such as tcp://*:5555", &s->listen);
+    o[n++] = option_text("connect", "ENDPOINT", "zmq worker: where the server is, such as tcp://10.0.0.1:5555",
+                         &s->connect);
+    o[n++] = option_real("deadline", "SECONDS", "the longest that one process waits for another (default 30)", 0.1, 1e6,
+                         &s->deadline);
     return n;
 }
 
@@ -89,14 +104,12 @@ size_t train_options_table(train_settings *s, option *table)
 bool train_options_finish(train_settings *s)
 {
     tithe_train_options *o = &s->run;
-    if (!o->data) {
+    const bool serves = s->role && strcmp(s->role, "server") == 0;
+    if (!o->data && !serves) {
         text_fail("Name the data: --data FILE, or a set that needs no file, such as --data w8a-like");
         return false;
     }
-    if (strcmp(s->transport, "inproc") != 0) {
-        text_fail("--transport takes inproc, not '%s'", s->transport);
-        return false;
-    }
+    if (s->local) s->workers = s->local; /* all of them are started here */
     if (s->clients) {
         char number[32];
         uint64_t clients;

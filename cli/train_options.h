@@ -12,6 +12,9 @@ typedef struct train_settings {
     int split, count, normalize, level;
     uint64_t workers, batch, local_steps, features, threads;
     const char *transport, *clients;
+    const char *role, *listen, *connect; /* of a zmq process */
+    uint64_t local;                     /* start so many zmq workers, and the server, here */
+    double deadline;
     bool deterministic;
     const char *trace, *report, *json;
 } train_settings;
@@ -20,6 +23,9 @@ train_settings train_settings_defaults(void);
 
 /* Rows for all options of a run, with `s` as their target; returns how many. No end is added. */
 size_t train_options_table(train_settings *s, option *table);
+
+/* The rows for transports and roles. */
+size_t train_process_options(train_settings *s, option *table);
 
 /* After parsing: the numbers into s->run. False: something does not fit, and that was said. */
 bool train_options_finish(train_settings *s);

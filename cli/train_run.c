@@ -179,7 +179,7 @@ static void end_facts(listener *l)
 
 bool train_run(const train_settings *s, const char *name, const char *line, bool quiet, train_outcome *out)
 {
-    *out = (train_outcome){.status = TITHE_OK, .slowdown = NAN};
+    *out = (train_outcome){.status = TITHE_OK, .slowdown = NAN, .transport = s->transport};
     listener l = {.s = s, .name = name, .quiet = quiet, .out = out, .gap = NAN, .loss = NAN};
     tithe_error *error = &out->error;
     if (tithe_trace_create(name, &l.trace, error)) {
@@ -266,7 +266,7 @@ cJSON *train_json(const train_outcome *out)
     json_number(json, "paper_bits", last->paper_bits);
     json_number(json, "seconds", last->seconds);
     json_text(json, "model_hash", r->model_hash);
-    json_text(json, "transport", "inproc");
+    json_text(json, "transport", out->transport);
     json_text(json, "scheme", r->scheme);
     json_text(json, "collective", r->collective);
     json_text(json, "codec", r->codec);

@@ -12,6 +12,7 @@ typedef struct train_outcome {
     tithe_trace *trace;
     char cost_unit[32];
     double slowdown; /* predicted for compression both ways; NAN: not */
+    const char *transport;
 } train_outcome;
 
 /* `line` is the command as it stands in the report; `quiet`: nothing but progress and complaints. False: a complaint was made,

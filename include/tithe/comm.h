@@ -40,6 +40,7 @@ typedef struct tithe_comm {
     const tithe_transport *transport; /* NULL: all are here */
     void *self;
     double deadline; /* seconds that any one wait may take; 0: 30 */
+    const char *phase; /* what is being done, for the sentence when a wait fails; static, or NULL */
     /* counted here and nowhere else */
     uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
     double waited;                      /* seconds */

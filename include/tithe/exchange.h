@@ -69,8 +69,8 @@ TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
  * it is until finish. */
 TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                           double gamma, tithe_error *error);
-/* A rank that takes no part in this step. */
-TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, tithe_error *error);
+/* A rank that takes no part in this step. It gets the update all the same, so it has to know gamma. */
+TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error);
 /* After all local ranks: move the frames, and set update to what is to be subtracted from the model. */
 TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
 /* The server's part of a step, in a process that has no rank (comm.h); the update is of no use there. */
@@ -92,6 +92,9 @@ typedef struct tithe_exchange_record {
     double level, level_least, level_most;      /* entries that a rank sent: mean, least, most */
     double energy, unsent;                      /* mean of |to be sent|^2 and |not sent|^2, if measured */
     double unsent_most;                         /* largest of any rank */
+    double kept, kept_least;                    /* share of the energy that got through: mean over ranks, least */
+    double speedup, speedup_least;              /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
+    unsigned ranks, measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
     double residual;                            /* mean of |e|^2 under error compensation */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;

@@ -75,6 +75,7 @@ typedef struct tithe_train_options {
     double epochs;         /* 0: no limit */
     double target_loss, target_gap; /* NAN: none */
     uint64_t seed;
+    tithe_comm *comm;   /* the processes that share the work, one worker in each; NULL: all workers in this one */
     unsigned threads;   /* 0: as many as there are processors */
     bool no_optimum;    /* do not look for f*: gap stays unknown, unless a target asks for it */
     const char *cache;  /* directory for f*: see model.h */
@@ -134,6 +135,10 @@ typedef struct tithe_train_result {
 
 /* Does what the options name exist, and go together? As far as can be told without a look at the data. */
 TITHE_API tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error);
+
+/* The server of a run over a transport that has one without a rank (transport.h): serves the workers until they are
+ * done. Options as theirs; data is not needed. */
+TITHE_API tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *error);
 
 /* A run that diverges ends with TITHE_E_DIVERGED and a hint; the result holds what was done so far then too. */
 TITHE_API tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result,

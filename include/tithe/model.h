@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 struct tithe_problem;
+struct tithe_comm; /* comm.h */
 
 /* Some rows of the local data with a weight each: the unit in which models compute. */
 typedef struct tithe_batch {
@@ -55,6 +56,7 @@ typedef struct tithe_problem {
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
     const tithe_data *data;
+    struct tithe_comm *comm; /* the other processes, if the data has only the rows of some workers; NULL: all are here */
     double l2;
     size_t size; /* numbers in x */
     char spec[128];
@@ -65,11 +67,11 @@ typedef struct tithe_problem {
 TITHE_API tithe_status tithe_model_find(const char *spec, const tithe_model **model, double *params,
                                         tithe_error *error);
 TITHE_API tithe_status tithe_problem_make(const char *spec, const tithe_data *share, double l2,
-                                          struct tithe_pool *pool, tithe_problem *problem,
-                                          tithe_error *error);
+                                          struct tithe_comm *comm, struct tithe_pool *pool,
+                                          tithe_problem *problem, tithe_error *error);
 
 /* Loss over all rows here, penalty included, and its gradient (NULL: not wanted), summed worker by worker in rank
- * order, so the bits do not depend on the pool. Only for a problem that holds all workers. NAN when memory ran out. */
+ * order, so the bits do not depend on the pool. NAN when memory ran out, or a process failed. */
 TITHE_API double tithe_problem_loss(const tithe_problem *p, struct tithe_pool *pool, const double *x,
                                     double *g, size_t *correct);
 

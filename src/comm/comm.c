@@ -1,6 +1,9 @@
 /* comm.c - counts what is sent, and gives every wait its deadline. */
 #include "comm/comm.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/clock.h"
 
 enum { DEFAULT_DEADLINE = 30 };
@@ -35,6 +38,15 @@ tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const vo
     return comm->transport->send(comm->self, from, to, bytes, length, error);
 }
 
+/* "... within 30 seconds." becomes "... within 30 seconds, while exchanging frames." */
+static void name_phase(const tithe_comm *comm, tithe_error *error)
+{
+    if (!error || !comm->phase) return;
+    size_t length = strlen(error->text);
+    if (length && error->text[length - 1] == '.') length--;
+    snprintf(error->text + length, sizeof error->text - length, ", while %s.", comm->phase);
+}
+
 tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void *bytes, size_t length,
                              tithe_error *error)
 {
@@ -42,6 +54,7 @@ tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void 
     const tithe_status status =
         comm->transport->receive(comm->self, at, from, bytes, length, deadline(comm), error);
     comm->waited += clock_now() - start;
+    if (status) name_phase(comm, error);
     return status;
 }
 

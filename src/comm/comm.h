@@ -43,6 +43,8 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
 /* To the server, by the first worker: a step begins; or, there will be no more. Nothing where no such server is. */
 tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error);
 tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error);
+/* What this process has sent; the first worker also answers for a server without ranks. */
+tithe_status ti_comm_sent(tithe_comm *comm, double *bytes, tithe_error *error);
 /* Tell everybody that this process cannot go on. */
 void ti_comm_give_up(tithe_comm *comm, const char *why);
 

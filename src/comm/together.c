@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "comm/comm.h"
 
-enum { CALL_FOLD = 1, CALL_AGREE = 2, CALL_STEP = 3, CALL_END = 4, CALL_BYTES = 16, MOST_TEXT = 1024 };
+enum { CALL_FOLD = 1, CALL_AGREE = 2, CALL_STEP = 3, CALL_END = 4, CALL_COUNT = 5, CALL_BYTES = 16, MOST_TEXT = 1024 };
 
 static bool has_own_server(const tithe_comm *comm)
 {
@@ -45,6 +45,17 @@ tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error)
 tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error)
 {
     return call(comm, CALL_END, 0, 0, error);
+}
+
+tithe_status ti_comm_sent(tithe_comm *comm, double *bytes, tithe_error *error)
+{
+    *bytes = (double)comm->sent_bytes;
+    if (!has_own_server(comm) || comm->first != 0) return TITHE_OK;
+    uint8_t count[8];
+    tithe_status status = call(comm, CALL_COUNT, 0, 0, error);
+    if (!status) status = ti_comm_receive(comm, 0, comm->server, count, sizeof count, error);
+    if (!status) *bytes += (double)get_u64(count);
+    return status;
 }
 
 void ti_comm_give_up(tithe_comm *comm, const char *why)
@@ -95,10 +106,17 @@ static tithe_status fold_at_server(tithe_comm *comm, comm_fold how, double *valu
 tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error)
 {
     if (!comm || !comm->transport || comm->local == comm->size || n == 0) return TITHE_OK;
-    if (has_own_server(comm)) return fold_at_server(comm, how, values, n, error);
+    const char *phase = comm->phase;
+    if (!phase) comm->phase = "adding up losses and totals";
+    if (has_own_server(comm)) {
+        const tithe_status status = fold_at_server(comm, how, values, n, error);
+        comm->phase = phase;
+        return status;
+    }
     double *room = malloc(n * sizeof *room);
     if (!room) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
     const tithe_status status = fold_along(comm, how, values, room, n, error);
+    comm->phase = phase;
     free(room);
     return status;
 }
@@ -158,7 +176,7 @@ tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *erro
 
 static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_error *error)
 {
-    double *values = malloc(2 * n * sizeof *values);
+    double *values = n <= UINT32_MAX ? malloc(2 * n * sizeof *values) : NULL;
     if (!values) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
     tithe_status status = TITHE_OK;
     for (unsigned r = 0; r < comm->size && !status; r++) {
@@ -187,6 +205,11 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
             if (!status) status = service->accept(service->context, agreed, error);
         } else if (what == CALL_STEP) {
             status = service->step(service->context, error);
+        } else if (what == CALL_COUNT) {
+            uint8_t count[8];
+            put_u64(count, comm->sent_bytes);
+            status = ti_comm_send(comm, comm->server, 0, count, sizeof count, error);
+            if (!status) status = ti_comm_flush(comm, error);
         } else {
             status = ti_fail(error, TITHE_E_CORRUPT, 0, "The first worker asked for something that there is not.");
         }

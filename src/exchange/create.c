@@ -83,6 +83,8 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
         why = c->downlink_tuner->refuse(c->downlink);
     if (!why && c->shared_level && (!c->tuner || scheme->whole))
         why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
+    if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
+        why = "Frames go between processes with one rank each, or stay in one process with all of them.";
     if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
         why = "The server's own feedback is none or ec.";
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);

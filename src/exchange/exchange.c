@@ -101,6 +101,8 @@ static void record_step(tithe_exchange *ex)
     const double ranks = put_here(ex);
     tithe_exchange_record r = {.step = ex->step,
                                .level_least = INFINITY,
+                               .kept_least = INFINITY,
+                               .speedup_least = INFINITY,
                                .scheme = ex->scheme->name,
                                .collective = ex->collective ? ex->collective->name : ex->scheme->collectives,
                                .reason = ""};
@@ -115,30 +117,39 @@ static void record_step(tithe_exchange *ex)
         r.unsent += w->unsent / ranks;
         r.unsent_most = fmax(r.unsent_most, w->unsent);
         r.reason = w->reason;
+        if (!(w->energy > 0) || !ex->config.measure) continue; /* nothing to send is no measure of anything */
+        const double kept = 1 - w->unsent / w->energy, speedup = entries > 0 ? kept * (double)ex->n / entries : 0;
+        r.measured++;
+        r.kept += kept;
+        r.kept_least = fmin(r.kept_least, kept);
+        r.speedup += speedup;
+        r.speedup_least = fmin(r.speedup_least, speedup);
     }
+    r.ranks = (unsigned)ranks;
+    r.kept /= r.measured; /* of no rank at all: 0/0 */
+    r.speedup /= r.measured;
     r.residual = ex->config.feedback->scaled && ex->config.measure ? r.unsent : NAN;
     if (!ex->config.measure) r.energy = r.unsent = r.unsent_most = NAN;
     ex->totals.unsent += r.unsent;
     ex->last = r;
 }
 
-/* All ranks are there, and those that take part agree on gamma. */
+/* All ranks are there, and agree on gamma. */
 static tithe_status expect_everybody(tithe_exchange *ex, tithe_error *error)
 {
     const tithe_comm *comm = ex->config.comm;
-    const exchange_worker *first = NULL;
+    const exchange_worker *first = ex->workers;
     for (unsigned i = 0; i < comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
         if (w->state == WORKER_IDLE)
             return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was neither put nor skipped.", comm->first + i);
-        if (w->state == WORKER_PUT && !first) first = w;
-        if (w->state == WORKER_PUT && w->gamma != first->gamma)
-            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was put with step size %g, another one with %g.",
-                           comm->first + i, w->gamma, first->gamma);
+        if (w->gamma != first->gamma)
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u has step size %g, another one %g.", comm->first + i,
+                           w->gamma, first->gamma);
     }
-    if (!first && !exchange_is_remote(ex))
+    if (!put_here(ex) && !exchange_is_remote(ex))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "No rank takes part in this step.");
-    if (first) ex->gamma = first->gamma;
+    if (comm->local) ex->gamma = first->gamma;
     return TITHE_OK;
 }
 
@@ -153,7 +164,9 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
     const double start = clock_now(), waited = comm->waited;
     const uint64_t sent = comm->sent_bytes;
     const double busy = ex->totals.encode + ex->totals.decode;
+    comm->phase = "exchanging gradients";
     status = ex->scheme->run(ex, update, error);
+    comm->phase = NULL;
     if (status) return status;
     if (ex->aggregate)
         for (size_t i = 0; i < ex->n; i++) {
@@ -176,7 +189,9 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
 
 tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error)
 {
+    ex->config.comm->phase = "collecting gradients";
     const tithe_status status = ex->scheme->run(ex, NULL, error);
+    ex->config.comm->phase = NULL;
     if (!status) ex->step++;
     return status;
 }

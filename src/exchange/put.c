@@ -144,12 +144,15 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
     return TITHE_OK;
 }
 
-tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, tithe_error *error)
+tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error)
 {
     exchange_worker *w = NULL;
     const tithe_status status = find_worker(ex, rank, &w, error);
     if (status) return status;
+    if (!(gamma > 0) || !isfinite(gamma))
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A positive step size is needed, not %g.", gamma);
     w->state = WORKER_SKIPS;
+    w->gamma = gamma;
     if (ex->vectors) memset(ex->vectors[rank - ex->config.comm->first], 0, ex->n * sizeof(float));
     return TITHE_OK;
 }

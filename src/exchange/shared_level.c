@@ -14,10 +14,10 @@ tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_
     return tithe_tuner_curve(&c, ex->levels, ex->level_count, w->curve, w->costs, error);
 }
 
-/* In rank order, so that the sum does not depend on who was put first. */
-static double best_level(const tithe_exchange *ex)
+/* In rank order, so that the sum does not depend on who was put first, or where. */
+static tithe_status best_level(const tithe_exchange *ex, double *level, tithe_error *error)
 {
-    double curve[TITHE_GRID_MOST] = {0}, costs[TITHE_GRID_MOST] = {0};
+    double both[2 * TITHE_GRID_MOST] = {0}, *curve = both, *costs = both + ex->level_count;
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         if (ex->workers[i].state != WORKER_PUT) continue;
         for (size_t l = 0; l < ex->level_count; l++) {
@@ -25,7 +25,9 @@ static double best_level(const tithe_exchange *ex)
             costs[l] += ex->workers[i].costs[l];
         }
     }
-    return ex->levels[tithe_tuner_best(curve, costs, ex->level_count)];
+    const tithe_status status = ti_comm_fold(ex->config.comm, COMM_SUM, both, 2 * ex->level_count, error);
+    *level = ex->levels[tithe_tuner_best(curve, costs, ex->level_count)];
+    return status;
 }
 
 typedef struct encoding {
@@ -61,7 +63,9 @@ static void encode_lane(void *context, unsigned l)
 
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error)
 {
-    encoding e = {.ex = ex, .level = best_level(ex)};
+    encoding e = {.ex = ex};
+    const tithe_status status = best_level(ex, &e.level, error);
+    if (status) return status;
     ti_pool_run(ex->config.pool, ex->lane_count, encode_lane, &e);
     for (unsigned l = 0; l < ex->lane_count; l++)
         if (e.status[l]) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "comm/comm.h"
 #include "learn/rows.h"
 #include "learn/sums.h"
 #include "learn/vectors.h"
@@ -34,6 +35,12 @@ tithe_status tithe_problem_constants(const tithe_problem *p, struct tithe_pool *
             all += sum;
             found.L_IS = fmax(found.L_IS, sum / (double)rows.count);
         }
+        double most[] = {found.L_US, found.L_IS};
+        if (p->comm) status = ti_comm_fold(p->comm, COMM_SUM, &all, 1, error);
+        if (p->comm && !status) status = ti_comm_fold(p->comm, COMM_MOST, most, 2, error);
+        if (status) return status;
+        found.L_US = most[0];
+        found.L_IS = most[1];
         found.L_mean = all / (double)p->data->total_rows;
     }
     *constants = found;
@@ -92,17 +99,17 @@ static void look_at_worker(void *context, unsigned slot)
     w->sigma_IS[worker] = fmax(0, share * share * (lengths / m) * (slope_squares / m) - mean_square);
 }
 
-static double mean(const double *values, unsigned n)
+static double sum_of(const double *values, unsigned n)
 {
     double sum = 0;
     for (unsigned i = 0; i < n; i++) sum += values[i];
-    return sum / n;
+    return sum;
 }
 
 tithe_status ti_noise(const tithe_problem *p, struct tithe_pool *pool, const double *optimum, const double *weights,
                       tithe_constants *constants, double *sigma, tithe_error *error)
 {
-    const tithe_status status = ti_expect_all_workers(p, error);
+    tithe_status status = ti_expect_all_workers(p, error);
     if (status) return status;
     const linear_loss *loss = ti_linear_loss(p->model);
     if (!loss) return TITHE_OK;
@@ -118,14 +125,18 @@ tithe_status ti_noise(const tithe_problem *p, struct tithe_pool *pool, const dou
         w.sigma_own = sums + 3 * (size_t)workers;
         for (; w.first < workers; w.first += slots)
             ti_pool_run(pool, workers - w.first < slots ? workers - w.first : slots, look_at_worker, &w);
-        constants->sigma_star = mean(w.sigma, workers);
-        constants->sigma_star_IS = mean(w.sigma_IS, workers);
-        constants->zeta_star = mean(w.zeta, workers);
-        *sigma = weights ? mean(w.sigma_own, workers) : constants->sigma_star;
+        double found[] = {sum_of(w.sigma, workers), sum_of(w.sigma_IS, workers), sum_of(w.zeta, workers),
+                          sum_of(w.sigma_own, workers)};
+        if (p->comm) status = ti_comm_fold(p->comm, COMM_SUM, found, 4, error);
+        constants->sigma_star = found[0] / p->data->workers;
+        constants->sigma_star_IS = found[1] / p->data->workers;
+        constants->zeta_star = found[2] / p->data->workers;
+        *sigma = weights ? found[3] / p->data->workers : constants->sigma_star;
     }
     const bool ok = sums && w.gradients;
     free(sums);
     free(w.gradients);
+    if (status) return status;
     return ok ? TITHE_OK : ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find the noise.");
 }
 

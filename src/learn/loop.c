@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
+#include "comm/comm.h"
 #include "learn/run.h"
 
 /* Below so many numbers in all, waking threads takes longer than the work. */
@@ -17,18 +18,23 @@ static tithe_pool *pool_for(const run *r, double numbers)
     return numbers >= WORTH_THREADS ? r->pool : NULL;
 }
 
+static bool is_remote(const run *r)
+{
+    return r->comm->local < r->comm->size;
+}
+
 /* ---- who takes part --------------------------------------------------------------------------------------- */
 
 static bool takes_part(const run *r, unsigned worker)
 {
-    return !r->active || r->active[worker];
+    return !r->active || r->active[r->share->first + worker];
 }
 
 /* Some of all workers, each set of them as likely as any other: the first steps of a shuffle. */
 static void draw_clients(run *r)
 {
     if (!r->clients) return;
-    const unsigned all = r->share->local;
+    const unsigned all = r->share->workers;
     const tithe_key key = ti_rng_key(r->o->seed, (uint32_t)r->step, 0, 0, RNG_CLIENTS);
     memset(r->active, 0, all * sizeof *r->active);
     for (unsigned i = 0; i < r->o->clients; i++) {
@@ -149,9 +155,9 @@ static void put_lane(void *context, unsigned l)
     put_context *c = context;
     run *r = c->r;
     for (unsigned w = l; w < r->share->local && !c->status[l]; w += r->lane_count)
-        c->status[l] = takes_part(r, w) ? tithe_exchange_put(r->exchange, w, l, r->gradients + w * r->size, r->gamma,
-                                                             &c->errors[l])
-                                        : tithe_exchange_skip(r->exchange, w, &c->errors[l]);
+        c->status[l] = takes_part(r, w) ? tithe_exchange_put(r->exchange, r->comm->first + w, l,
+                                                             r->gradients + w * r->size, r->gamma, &c->errors[l])
+                                        : tithe_exchange_skip(r->exchange, r->comm->first + w, r->gamma, &c->errors[l]);
 }
 
 /* A step size that is worth a try after one that was too long. */
@@ -195,19 +201,17 @@ static void apply_update(run *r)
 static void account_step(run *r)
 {
     const tithe_exchange_record e = tithe_exchange_last(r->exchange);
-    if (!(e.energy > 0)) return; /* nothing to send is no measure of anything */
-    const double kept = 1 - e.unsent / e.energy;
-    const double speedup = e.level > 0 ? kept * (double)r->size / e.level : 0; /* nothing sent, nothing gained */
-    r->measured++;
-    r->level_sum += e.level;
-    r->kept_sum += kept;
-    r->kept_least = fmin(r->kept_least, kept);
-    r->speedup_sum += speedup;
-    r->speedup_least = fmin(r->speedup_least, speedup);
     if (!isnan(r->threshold) && r->feedback->scaled) {
         const double bound = r->gamma * r->threshold;
         r->residual_most = fmax(r->residual_most, e.unsent_most / (bound * bound * (double)r->size));
     }
+    if (!e.measured) return; /* nothing was sent, or measured */
+    r->measured += e.measured;
+    r->level_sum += e.measured * e.level;
+    r->kept_sum += e.measured * e.kept;
+    r->kept_least = fmin(r->kept_least, e.kept_least);
+    r->speedup_sum += e.measured * e.speedup;
+    r->speedup_least = fmin(r->speedup_least, e.speedup_least);
 }
 
 /* The loss is computed on its own where the gradients do not bring it. */
@@ -224,20 +228,57 @@ static bool classifies(const run *r)
     return r->problem.model->task != TITHE_TASK_NUMBER;
 }
 
-/* `loss` NAN: to be computed here, and the accuracy with it. */
-static void make_record(run *r, double loss)
+/* What is known of the whole run: sums over the workers of all processes. */
+typedef struct overview {
+    double uplink, downlink, sent, paper, cost, downlink_cost;
+    double ranks, measured, level, kept, residual, unsent, stopped; /* those of the last step times the ranks that were put */
+} overview;
+enum { OVERVIEW = sizeof(overview) / sizeof(double) };
+
+static tithe_status look_around(run *r, overview *all, double extremes[2], tithe_error *error)
 {
     const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
     const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const double ranks = e.ranks;
+    *all = (overview){.uplink = t.uplink_bytes,
+                      .downlink = t.downlink_bytes,
+                      .paper = t.paper_bits,
+                      .cost = t.cost,
+                      .downlink_cost = t.downlink_cost,
+                      .ranks = ranks,
+                      .level = ranks * e.level,
+                      .measured = e.measured,
+                      .kept = e.measured ? e.measured * e.kept : 0,
+                      .residual = ranks * e.residual,
+                      .unsent = r->share->local * t.unsent,
+                      .stopped = r->stopped};
+    tithe_status status = ti_comm_sent(r->comm, &all->sent, error);
+    if (status) return status;
+    extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
+    extremes[1] = ranks > 0 ? e.level_most : -INFINITY;
+    status = ti_comm_fold(r->comm, COMM_SUM, (double *)all, OVERVIEW, error);
+    if (!status) status = ti_comm_fold(r->comm, COMM_MOST, extremes, 2, error);
+    if (all->stopped > 0) r->stopped = true; /* one wants to: all do */
+    return status;
+}
+
+/* `loss` NAN: to be computed here, and the accuracy with it. */
+static tithe_status make_record(run *r, double loss, tithe_error *error)
+{
     size_t correct = 0;
-    double accuracy = NAN;
+    double accuracy = NAN, extremes[2];
+    overview all;
     if (isnan(loss)) {
         loss = loss_of(r, r->x, &correct);
-        if (classifies(r)) accuracy = (double)correct / (double)r->share->rows;
+        if (classifies(r)) accuracy = (double)correct / (double)r->share->total_rows;
     }
-    const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
     double average_loss = NAN;
     if (ti_average_get(&r->average, r->averaged)) average_loss = loss_of(r, r->averaged, NULL);
+    const tithe_status status = look_around(r, &all, extremes, error);
+    if (status) return status;
+    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
+    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
     r->last = (tithe_trace_record){
         .step = (double)r->step,
         .epochs = r->epochs,
@@ -248,18 +289,18 @@ static void make_record(run *r, double loss)
         .average_gap = average_loss - optimum,
         .bound = ti_theory_bound(&r->theory, (double)r->step),
         .step_size = ti_steps_at(&r->steps, r->step ? r->step - 1 : 0),
-        .uplink_bytes = t.uplink_bytes,
-        .downlink_bytes = t.downlink_bytes,
-        .sent_bytes = t.sent_bytes,
-        .paper_bits = t.paper_bits,
-        .cost = t.cost,
-        .downlink_cost = t.downlink_cost,
-        .level = e.level + none,
-        .level_least = e.level_least + none,
-        .level_most = e.level_most + none,
-        .kept = 1 - e.unsent / e.energy,
-        .residual = e.residual + none,
-        .unsent = t.unsent,
+        .uplink_bytes = all.uplink,
+        .downlink_bytes = all.downlink,
+        .sent_bytes = all.sent,
+        .paper_bits = all.paper,
+        .cost = all.cost,
+        .downlink_cost = all.downlink_cost,
+        .level = all.level / all.ranks + none,
+        .level_least = -extremes[0] + none,
+        .level_most = extremes[1] + none,
+        .kept = all.kept / all.measured,
+        .residual = all.residual / all.ranks + none,
+        .unsent = all.unsent / r->share->workers,
         .seconds = clock_now() - r->started,
         .compute = r->compute,
         .encode = t.encode,
@@ -272,6 +313,7 @@ static void make_record(run *r, double loss)
         .reason = e.reason,
     };
     if (r->o->record && !r->o->record(r->o->context, &r->last)) r->stopped = true;
+    return TITHE_OK;
 }
 
 static tithe_status expect_sane(run *r, tithe_error *error)
@@ -345,16 +387,18 @@ static void show_progress(run *r)
 
 static tithe_status look(run *r, double loss, tithe_error *error)
 {
-    make_record(r, loss);
+    const tithe_status status = make_record(r, loss, error);
+    if (status) return status;
     check_target(r);
     show_progress(r);
     return expect_sane(r, error);
 }
 
-static double mean_loss(const run *r)
+static double mean_loss(run *r)
 {
     double sum = 0;
     for (unsigned w = 0; w < r->share->local; w++) sum += r->losses[w];
+    if (ti_comm_fold(r->comm, COMM_SUM, &sum, 1, NULL)) return NAN;
     return sum / r->share->workers;
 }
 
@@ -378,7 +422,9 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     r->estimate.step = (uint32_t)r->step;
     compute_gradients(r);
     if (free_loss) { /* the gradients brought the loss of the x that they were computed at */
-        status = look(r, mean_loss(r), error);
+        const double loss = mean_loss(r);
+        if (isnan(loss) && is_remote(r)) return ti_fail(error, TITHE_E_PEER, 0, "Another process failed in a step.");
+        status = look(r, loss, error);
         if (status || is_done(r)) return status;
     }
     status = take_step(r, error);
@@ -411,7 +457,7 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
     if (classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */
         size_t correct = 0;
         loss_of(r, r->x, &correct);
-        r->last.accuracy = (double)correct / (double)r->share->rows;
+        r->last.accuracy = (double)correct / (double)r->share->total_rows;
     }
     return status;
 }

@@ -26,9 +26,7 @@ typedef struct newton {
 
 double ti_objective(const tithe_problem *p, tithe_pool *pool, const double *x, double *g)
 {
-    const row_sum all = {.problem = p,
-                         .weight = 1 / (double)p->data->total_rows,
-                         .workers_to_a_part = ti_coarse_step(p->data)};
+    const row_sum all = {.problem = p, .weight = 1 / (double)p->data->total_rows};
     double sum;
     if (!ti_row_sum(&all, pool, x, g, &sum, NULL)) return NAN;
     return sum + p->model->penalty(p, x, g);
@@ -67,10 +65,7 @@ static void look_around(newton *s, const double *x)
 
 static bool multiply(newton *s, const double *v, double *product)
 {
-    const row_sum hessian = {.problem = s->p,
-                             .loss = &ti_loss_product,
-                             .weights = s->weights,
-                             .workers_to_a_part = ti_coarse_step(s->p->data)};
+    const row_sum hessian = {.problem = s->p, .loss = &ti_loss_product, .weights = s->weights};
     double unused;
     if (!ti_row_sum(&hessian, s->pool, v, product, &unused, NULL)) return false;
     ti_add(s->n, s->p->l2, v, product);

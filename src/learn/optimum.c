@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "comm/comm.h"
 #include "learn/constants.h"
 #include "learn/linear.h"
 #include "learn/vectors.h"
@@ -99,12 +100,20 @@ tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *po
 
     double *g = malloc(p->size * sizeof *g);
     if (!g) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find the minimum.");
-    found.cached = ti_optimum_read(p, cache, found.x, &found.iterations) && certify(p, pool, g, &found);
+    /* All processes go the same way: the cache is used when all of them have it. */
+    double missing = ti_optimum_read(p, cache, found.x, &found.iterations) ? 0 : 1;
+    if (p->comm) status = ti_comm_fold(p->comm, COMM_MOST, &missing, 1, error);
+    if (status) {
+        free(g);
+        return status;
+    }
+    found.cached = missing == 0 && certify(p, pool, g, &found);
     if (!found.cached) {
         search s = {.p = p, .pool = pool, .asked = &found, .target = sqrt(2 * p->l2 * OPTIMUM_SLACK) / 2};
         if (minimize(&s, found.x)) {
             found.iterations = s.iterations;
-            if (certify(p, pool, g, &found)) ti_optimum_write(p, cache, found.x, found.iterations);
+            if (certify(p, pool, g, &found) && p->data->first == 0)
+                ti_optimum_write(p, cache, found.x, found.iterations);
         } else
             status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find the minimum.");
     }

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "codec/codec.h"
+#include "comm/comm.h"
 #include "exchange/exchange.h"
 #include "learn/constants.h"
 #include "learn/rows.h"
 #include "learn/run.h"
+#include "tithe/tithe.h"
 
 static const char *or_else(const char *text, const char *fallback)
 {
@@ -19,6 +21,11 @@ bool ti_run_progress(run *r, const char *what, double done)
 {
     if (r->o->progress && !r->o->progress(r->o->context, what, done)) r->stopped = true;
     return !r->stopped;
+}
+
+static bool is_remote(const run *r)
+{
+    return r->comm->local < r->comm->size;
 }
 
 /* ---- data and problem ---------------------------------------------------------------------------------- */
@@ -38,26 +45,28 @@ static tithe_status open_data(run *r, tithe_error *error)
     tithe_data *all = NULL;
     status = tithe_data_open(o->data, &reading, &all, error);
     if (!status)
-        status = tithe_data_share(all, o->workers, o->split, o->seed, 0, o->workers, &r->share, error);
+        status = tithe_data_share(all, o->workers, o->split, o->seed, r->comm->first, r->comm->local, &r->share, error);
     tithe_data_free(all);
     if (status) return status;
     r->m = (double)r->share->total_rows / r->share->workers;
-    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2, r->pool, &r->problem, error);
+    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2, is_remote(r) ? r->comm : NULL, r->pool,
+                              &r->problem, error);
 }
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
 
 /* L of the sampling: the largest L_ij under uniform draws, the largest mean under importance. For weights from a
  * file, the largest L_ij / (m p_ij). */
-static double script_L(const run *r)
+static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 {
-    const tithe_constants *c = &r->constants;
-    if (r->estimate.rows.importance) return c->L_IS;
-    if (!r->estimate.rows.weights) return c->L_US;
+    const sampling *s = &r->estimate.rows;
+    *L = s->importance ? r->constants.L_IS : r->constants.L_US;
+    if (s->importance || !s->weights) return TITHE_OK;
     double most = 0;
-    for (size_t row = 0; row < r->share->rows; row++)
-        most = fmax(most, ti_row_square(r->share, row) * r->estimate.rows.weights[row]);
-    return r->problem.model->curvature * most;
+    for (size_t row = 0; row < r->share->rows; row++) most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
+    const tithe_status status = is_remote(r) ? ti_comm_fold(r->comm, COMM_MOST, &most, 1, error) : TITHE_OK;
+    *L = r->problem.model->curvature * most;
+    return status;
 }
 
 static tithe_status make_estimate(run *r, tithe_error *error)
@@ -140,7 +149,7 @@ static tithe_status make_costs(run *r, tithe_error *error)
     return status;
 }
 
-static tithe_status make_codecs(run *r, tithe_error *error)
+tithe_status ti_run_codecs(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
     const char *spec = or_else(o->codec, "all|raw"), *feedback = o->feedback;
@@ -164,14 +173,14 @@ static tithe_status make_codecs(run *r, tithe_error *error)
     return TITHE_OK;
 }
 
-static tithe_status make_exchange(run *r, tithe_error *error)
+tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
 {
-    const tithe_model *model = r->problem.model;
+    const tithe_model *model = r->problem.model; /* NULL in a server, which has no data */
     size_t count = 0;
-    if (model->layers) count = model->layers(r->problem.params, r->share, r->layers, MOST_LAYERS);
-    r->comm = tithe_comm_local(r->o->workers);
+    if (model && model->layers) count = model->layers(r->problem.params, r->share, r->layers, MOST_LAYERS);
     const tithe_exchange_config config = {
-        .comm = &r->comm,
+        .comm = r->comm,
+        .taking_part = r->o->clients,
         .codec = r->codec,
         .feedback = r->feedback,
         .downlink = r->downlink,
@@ -191,7 +200,24 @@ static tithe_status make_exchange(run *r, tithe_error *error)
         .layers = count > 1 ? r->layers : NULL,
         .layer_count = count > 1 ? count : 0,
     };
-    return tithe_exchange_create(&config, r->size, &r->exchange, error);
+    return tithe_exchange_create(&config, n, &r->exchange, error);
+}
+
+/* What all processes must have in common. The server reads n from it. */
+static tithe_status agree(run *r, tithe_error *error)
+{
+    const tithe_train_options *o = r->o;
+    char text[1000];
+    snprintf(text, sizeof text,
+             " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
+             "downlink feedback %s; scheme %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
+             "local steps %u; momentum %g; clients %u; shared level %d",
+             r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
+             r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-",
+             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->estimator->name,
+             or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"), or_else(o->cost, "bits"),
+             or_else(o->average, "none"), o->batch, o->local_steps, o->momentum, o->clients, o->shared_level);
+    return ti_comm_agree(r->comm, text, error);
 }
 
 /* ---- step size and theory ------------------------------------------------------------------------------ */
@@ -204,7 +230,9 @@ static tithe_status choose_step(run *r, tithe_error *error)
     const tithe_model *model = r->problem.model;
     const double penalty = model->penalty_curvature * r->problem.l2, n = r->o->workers;
     const double L = r->constants.L + penalty;
-    double script = script_L(r);
+    double script;
+    status = find_script_L(r, &script, error);
+    if (status) return status;
     if (r->estimator == &ti_estimator_minibatch) { /* independent rows: one B-th of the noise, the rest is f_i's own */
         const double B = (double)r->estimate.batch;
         script = (script + (B - 1) * r->constants.L_IS) / B;
@@ -265,12 +293,14 @@ static bool go_on(void *context)
 static tithe_status find_optimum(run *r, tithe_error *error)
 {
     const bool wanted = !r->o->no_optimum || !isnan(r->o->target_gap);
-    r->optimum = (tithe_optimum){.loss = NAN, .go_on = go_on, .context = r};
+    r->optimum = (tithe_optimum){.loss = NAN, .context = r};
+    if (!is_remote(r)) r->optimum.go_on = go_on; /* processes search together: one alone must not leave */
     r->sigma = NAN;
     r->constants.sigma_star = r->constants.sigma_star_IS = r->constants.zeta_star = NAN;
     if (!wanted || !r->problem.model->convex || !(r->problem.l2 > 0)) return TITHE_OK;
     r->optimum.x = calloc(r->size, sizeof(double));
     if (!r->optimum.x) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the optimum.");
+    ti_run_progress(r, "looking for the minimum", NAN);
     const tithe_status status = tithe_problem_optimum(&r->problem, r->pool, r->o->cache, &r->optimum, error);
     if (status || !r->optimum.certified) return status;
     return ti_noise(&r->problem, r->pool, r->optimum.x, r->estimate.rows.weights, &r->constants, &r->sigma, error);
@@ -278,7 +308,7 @@ static tithe_status find_optimum(run *r, tithe_error *error)
 
 static tithe_status make_room(run *r, tithe_error *error)
 {
-    const size_t local = r->share->local;
+    const size_t local = r->share->local, all = r->share->workers;
     bool enough = true;
     r->x = calloc(r->size, sizeof *r->x);
     r->averaged = calloc(r->size, sizeof *r->averaged);
@@ -286,11 +316,11 @@ static tithe_status make_room(run *r, tithe_error *error)
     r->gradients = calloc(r->size * local, sizeof *r->gradients);
     r->update = calloc(r->size, sizeof *r->update);
     r->lanes = calloc(r->lane_count, sizeof *r->lanes);
-    if (r->o->clients && r->o->clients < local) {
-        r->clients = calloc(local, sizeof *r->clients);
-        r->active = calloc(local, sizeof *r->active);
+    if (r->o->clients && r->o->clients < all) {
+        r->clients = calloc(all, sizeof *r->clients);
+        r->active = calloc(all, sizeof *r->active);
         enough = r->clients && r->active;
-        for (unsigned w = 0; enough && w < local; w++) r->clients[w] = w;
+        for (unsigned w = 0; enough && w < all; w++) r->clients[w] = w;
     }
     if (r->o->momentum != 0) enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
@@ -327,7 +357,7 @@ tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
     tithe_status status = expect_sense(options, error);
-    if (!status) status = make_codecs(&r, error);
+    if (!status) status = ti_run_codecs(&r, error);
     if (!status) status = tithe_model_find(or_else(options->model, "logistic"), &model, params, error);
     if (!status) status = ti_estimator_find(or_else(options->estimator, "full"), &r.estimator, error);
     if (!status) status = ti_steps_read(or_else(options->step_size, "auto"), &r.steps, error);
@@ -357,8 +387,13 @@ static void fill_facts(run *r)
 
 tithe_status ti_run_prepare(run *r, tithe_error *error)
 {
+    r->own = tithe_comm_local(r->o->workers);
+    r->comm = r->o->comm ? r->o->comm : &r->own;
     tithe_status status = expect_sense(r->o, error);
-    if (!status) status = make_codecs(r, error); /* cheap, and most mistakes are made there */
+    if (!status && r->comm->size != r->o->workers)
+        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.", r->comm->size,
+                         r->o->workers);
+    if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
     if (status) return status;
@@ -366,8 +401,9 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     const unsigned threads = tithe_pool_threads(r->pool);
     r->lane_count = threads < r->share->local ? threads : r->share->local;
     status = make_room(r, error);
-    if (!status) status = make_exchange(r, error);
+    if (!status) status = ti_run_exchange(r, r->size, error);
     if (!status) status = make_estimate(r, error);
+    if (!status) status = agree(r, error);
     if (!status) {
         ti_run_progress(r, "smoothness constants", NAN);
         status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);

@@ -28,8 +28,8 @@ static tithe_status expect_labels(const tithe_model *model, const tithe_data *da
     return TITHE_OK;
 }
 
-tithe_status tithe_problem_make(const char *spec, const tithe_data *share, double l2, struct tithe_pool *pool,
-                                tithe_problem *problem, tithe_error *error)
+tithe_status tithe_problem_make(const char *spec, const tithe_data *share, double l2, struct tithe_comm *comm,
+                                struct tithe_pool *pool, tithe_problem *problem, tithe_error *error)
 {
     if (!share || !problem)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Data, and a place for the problem, are needed.");
@@ -41,7 +41,7 @@ tithe_status tithe_problem_make(const char *spec, const tithe_data *share, doubl
     if (isnan(l2) || l2 == (double)INFINITY)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
                        "l2 must be a number; a negative one asks for the default.");
-    tithe_problem made = {.data = share, .l2 = l2 < 0 ? 0 : l2};
+    tithe_problem made = {.data = share, .comm = comm, .l2 = l2 < 0 ? 0 : l2};
     tithe_status status = tithe_model_find(spec, &made.model, made.params, error);
     if (!status) status = expect_labels(made.model, share, error);
     if (status) return status;
@@ -60,7 +60,7 @@ tithe_status tithe_problem_make(const char *spec, const tithe_data *share, doubl
 double tithe_problem_loss(const tithe_problem *p, struct tithe_pool *pool, const double *x, double *g,
                           size_t *correct)
 {
-    const row_sum all = {.problem = p, .weight = 1 / (double)p->data->total_rows, .workers_to_a_part = 1};
+    const row_sum all = {.problem = p, .weight = 1 / (double)p->data->total_rows};
     double sum;
     if (!ti_row_sum(&all, pool, x, g, &sum, correct)) return NAN;
     return sum + p->model->penalty(p, x, g);

@@ -31,7 +31,7 @@ typedef struct run {
     tithe_cost **costs; /* cost_count of them */
     size_t cost_count;
     const tithe_cost **rank_costs; /* of each worker; NULL: the first for all */
-    tithe_comm comm;
+    tithe_comm own, *comm; /* own: where all workers are here */
     tithe_exchange *exchange;
     step_plan steps;
     average average;
@@ -61,13 +61,15 @@ typedef struct run {
     bool reached, stopped;
     tithe_trace_record last;
     double distance; /* |x_0 - x*|^2; NAN: not known */
-    double level_sum, kept_sum, kept_least, speedup_sum, speedup_least, residual_most;
-    uint64_t measured;
+    double level_sum, kept_sum, kept_least, speedup_sum, speedup_least, residual_most, measured;
 } run;
 
 tithe_status ti_run_prepare(run *r, tithe_error *error); /* prepare.c */
 void ti_run_free(run *r);
 tithe_status ti_run_loop(run *r, tithe_error *error); /* loop.c */
+/* Codecs, feedback, tuner and cost from the options; then an exchange for n numbers (prepare.c). */
+tithe_status ti_run_codecs(run *r, tithe_error *error);
+tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error);
 
 /* False: the caller wants to stop. */
 bool ti_run_progress(run *r, const char *what, double done);

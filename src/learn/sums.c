@@ -1,12 +1,13 @@
 /* sums.c - see sums.h. */
 #include "learn/sums.h"
 
+#include "comm/comm.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     LINE = 64,
-    COARSE = 16,          /* parts, where the order need not follow the workers */
     MOST_BYTES = 1 << 25, /* for the sums of parts that wait to be added up, unless the threads need more */
     SLOTS_PER_THREAD = 4, /* so that threads seldom wait for each other */
     LEAST_TO_SHARE = 1 << 13 /* numbers of g, for one thread */
@@ -16,11 +17,6 @@ tithe_batch ti_worker_rows(const tithe_data *data, unsigned local, double weight
 {
     return (tithe_batch){
         .first = data->begin[local], .count = data->begin[local + 1] - data->begin[local], .weight = weight};
-}
-
-unsigned ti_coarse_step(const tithe_data *data)
-{
-    return (data->local + COARSE - 1) / COARSE;
 }
 
 static size_t round_up(size_t bytes)
@@ -57,10 +53,8 @@ static void sum_part(void *context, unsigned slot)
     const wave *w = context;
     const tithe_problem *p = w->s->problem;
     const tithe_data *data = p->data;
-    const unsigned part = w->first + slot, step = w->s->workers_to_a_part;
-    const unsigned from = part * step, to = data->local - from < step ? data->local : from + step;
-    tithe_batch rows = {
-        .first = data->begin[from], .count = data->begin[to] - data->begin[from], .weight = w->s->weight};
+    const unsigned part = w->first + slot; /* a worker */
+    tithe_batch rows = ti_worker_rows(data, part, w->s->weight);
     if (w->s->weights) rows.weights = w->s->weights + rows.first;
 
     double *g = slot_gradient(w, slot);
@@ -98,12 +92,23 @@ static unsigned slots_for(const wave *w, unsigned threads)
     return (unsigned)(slots < w->parts ? slots : w->parts);
 }
 
+/* What the workers of other processes have, in rank order. */
+static bool add_others(const tithe_problem *p, double *g, double *sum, size_t *correct)
+{
+    if (!p->comm) return true;
+    double scalars[2] = {*sum, correct ? (double)*correct : 0};
+    if (g && ti_comm_fold(p->comm, COMM_SUM, g, p->size, NULL)) return false;
+    if (ti_comm_fold(p->comm, COMM_SUM, scalars, 2, NULL)) return false;
+    *sum = scalars[0];
+    if (correct) *correct = (size_t)scalars[1];
+    return true;
+}
+
 bool ti_row_sum(const row_sum *s, tithe_pool *pool, const double *x, double *g, double *sum, size_t *correct)
 {
     const tithe_problem *p = s->problem;
     const unsigned threads = tithe_pool_threads(pool);
-    wave w = {
-        .s = s, .x = x, .g = g, .parts = (p->data->local + s->workers_to_a_part - 1) / s->workers_to_a_part};
+    wave w = {.s = s, .x = x, .g = g, .parts = p->data->local};
     w.gradient_bytes = g ? round_up(p->size * sizeof *g) : 0;
     w.slot_bytes = w.gradient_bytes + (s->loss ? 0 : ti_scratch_bytes(p));
     w.threads = pool_parts(pool, p->size, LEAST_TO_SHARE);
@@ -129,5 +134,5 @@ bool ti_row_sum(const row_sum *s, tithe_pool *pool, const double *x, double *g, 
     free(w.losses);
     free(w.correct);
     free(w.slots);
-    return ok;
+    return ok && add_others(p, g, sum, correct);
 }

@@ -1,7 +1,6 @@
-/* sums.h - sums over all rows, on the threads of a pool, that do not depend on how many there are.
+/* sums.h - sums over all rows, on the threads of a pool and in several processes, that depend on neither.
  *
- * Rows are cut into parts, in an order that has nothing to do with threads. Each part is summed on its own, and the
- * parts are added up in their order. */
+ * The rows of each worker are summed on their own, and the workers' sums are added up in rank order. */
 #ifndef LEARN_SUMS_H
 #define LEARN_SUMS_H
 
@@ -13,15 +12,11 @@ typedef struct row_sum {
     const linear_loss *loss; /* instead of the model's own; NULL: the model's */
     const double *weights;   /* of all rows here; NULL: `weight` */
     double weight;
-    unsigned workers_to_a_part; /* 1: worker by worker */
 } row_sum;
 
 /* Sets g (NULL: not wanted) to the sum of weight * gradient, without penalty, and *sum to that of the losses. False
  * when memory ran out. */
 bool ti_row_sum(const row_sum *s, tithe_pool *pool, const double *x, double *g, double *sum, size_t *correct);
-
-/* How many workers to a part where order need not follow them: fewer parts are faster, as each costs a pass over g. */
-unsigned ti_coarse_step(const tithe_data *data);
 
 /* The rows of worker `local` (counted from the first one that is here), `weight` each. */
 tithe_batch ti_worker_rows(const tithe_data *data, unsigned local, double weight);

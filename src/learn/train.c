@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "comm/comm.h"
 #include "learn/run.h"
 
 tithe_train_options tithe_train_defaults(void)
@@ -38,7 +39,7 @@ static tithe_complexity complexity_of(const run *r)
     const double target = r->o->target_gap, gap = isnan(target) ? r->last.gap : target;
     const double L = r->constants.L + r->problem.model->penalty_curvature * r->problem.l2;
     const double start = r->first_loss - r->facts.optimum;
-    const double measured = r->measured ? (double)r->measured : NAN;
+    const double measured = r->measured > 0 ? r->measured : NAN;
     const double factors[] = {1, r->kept_sum > 0 ? measured / r->kept_sum : NAN, (double)r->size * measured / r->level_sum};
     tithe_complexity c = {.gap = gap > 0 ? gap : NAN};
     for (int i = 0; i < 3; i++) {
@@ -56,7 +57,7 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->last = r->last;
     const bool target = !isnan(r->o->target_loss) || !isnan(r->o->target_gap);
     result->target = !target ? TITHE_NO_TARGET : r->reached ? TITHE_TARGET_REACHED : TITHE_TARGET_MISSED;
-    const double measured = r->measured ? (double)r->measured : NAN;
+    const double measured = r->measured > 0 ? r->measured : NAN;
     result->kept_mean = r->kept_sum / measured;
     result->kept_least = r->measured ? r->kept_least : NAN;
     result->speedup_mean = r->speedup_sum / measured;
@@ -76,6 +77,24 @@ static void fill_result(const run *r, tithe_train_result *result)
         memcpy(result->x, r->x, (r->size < result->x_room ? r->size : result->x_room) * sizeof *r->x);
 }
 
+/* What each process has seen of its own workers, put together; then the server may go. */
+static tithe_status end_together(run *r, tithe_error *error)
+{
+    double sums[] = {r->measured, r->level_sum, r->kept_sum, r->speedup_sum};
+    double most[] = {-r->kept_least, -r->speedup_least, r->residual_most};
+    tithe_status status = ti_comm_fold(r->comm, COMM_SUM, sums, 4, error);
+    if (!status) status = ti_comm_fold(r->comm, COMM_MOST, most, 3, error);
+    if (!status) status = ti_comm_dismiss_server(r->comm, error);
+    r->measured = sums[0];
+    r->level_sum = sums[1];
+    r->kept_sum = sums[2];
+    r->speedup_sum = sums[3];
+    r->kept_least = -most[0];
+    r->speedup_least = -most[1];
+    r->residual_most = most[2];
+    return status;
+}
+
 tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result, tithe_error *error)
 {
     if (!options || !result)
@@ -86,12 +105,19 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     double *x = result->x;
     const size_t room = result->x_room;
     *result = (tithe_train_result){.x = x, .x_room = room};
+    tithe_error own = {0};
+    if (!error) error = &own;
     tithe_status status = ti_run_prepare(&r, error);
     if (!status) {
         if (o.begin) o.begin(o.context, &r.facts);
         status = ti_run_loop(&r, error); /* whoever was stopped by now still gets a record of the start */
+        if (!status || status == TITHE_E_DIVERGED) {
+            const tithe_status ended = end_together(&r, error);
+            if (ended) status = ended;
+        }
         fill_result(&r, result);
     }
+    if (status && status != TITHE_E_DIVERGED && r.comm) ti_comm_give_up(r.comm, error->text);
     ti_run_free(&r);
     return status;
 }

@@ -12,7 +12,8 @@ enum {
     DIGIT = 11,
     DIGITS = 1 << DIGIT,
     ALIGNMENT = 64,
-    BEYOND = 16 /* entries that a kernel may store too many */
+    BEYOND = 16,       /* entries that a kernel may store too many */
+    TOGETHER = 1 << 17 /* entries that the second-level cache keeps between two looks at them */
 };
 
 size_t ti_ranks_scratch(size_t n)
@@ -135,17 +136,26 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least
 {
     *total = (top_sums){0};
     carve(call, r);
-    const select_job job = {
-        .source = {(float *)call->x, NULL, 0},
-        .n = call->n,
-        .least = least,
-        .indices = r->keys,
-        .values = r->survivors,
-        .capacity = most,
-    };
-    bool finite;
+    bool finite = true;
+    size_t count = 0;
+    r->squares = 0;
+    for (size_t first = 0; first < call->n && finite && count <= most; first += TOGETHER) {
+        const size_t length = call->n - first < TOGETHER ? call->n - first : TOGETHER;
+        const select_job job = {
+            .source = {(float *)call->x + first, NULL, 0},
+            .n = length,
+            .least = least,
+            .indices = r->keys + count,
+            .values = r->survivors + count,
+            .capacity = most - count,
+        };
+        bool part;
+        count += ti_kernels()->select(&job, &part);
+        finite &= part;
+        r->squares += ti_kernels()->sum_squares(call->x + first, length);
+    }
     r->source = r->survivors;
-    r->source_count = ti_kernels()->select(&job, &finite);
+    r->source_count = count;
     return finite && r->source_count <= most && fill_bins(r, total);
 }
 

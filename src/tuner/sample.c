@@ -84,7 +84,7 @@ static bool search_above(cat_search *s, ranks *r, uint32_t least)
     const tithe_tuner_call *call = s->call;
     top_sums kept;
     if (!ti_ranks_count_above(call, r, least, call->n / 2, &kept)) return false;
-    s->total = (top_sums){.count = INFINITY, .s2 = ti_kernels()->sum_squares(call->x, call->n)};
+    s->total = (top_sums){.count = INFINITY, .s2 = r->squares};
     if (s->kind == PROGRESS_SIGN) s->total.s1 = ti_kernels()->sum_abs(call->x, call->n);
     ti_search_top(s, r);
     int looks = LOOKS;

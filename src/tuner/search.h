@@ -93,6 +93,7 @@ typedef struct ranks {
     const float *source; /* what was counted: the vector, or those of its entries that are not too small */
     size_t source_count;
     float *survivors; /* room for n */
+    double squares;   /* of the whole vector, where survivors were counted */
 } ranks;
 
 size_t ti_ranks_scratch(size_t n);

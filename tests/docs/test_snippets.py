@@ -67,6 +67,7 @@ int main(void)
 
 with tempfile.TemporaryDirectory() as folder:
     os.symlink(build, os.path.join(folder, "build"))
+    os.symlink(os.path.join(source, "examples"), os.path.join(folder, "examples"))
     with open(os.path.join(folder, "gradient.f32"), "wb") as out:
         out.write(struct.pack("<10000f", *((i * 7919 % 2003 - 1001) / 1000 for i in range(10000))))
     lines = list(shell_lines("README.md"))

@@ -137,7 +137,7 @@ static void check_skip(const method *m)
         static float to_send[N], v[N];
         const float *own = x + r * N;
         if (r == 0 || r == 3) {
-            assert_int_equal(tithe_exchange_skip(g->ex, r, &g->error), TITHE_OK);
+            assert_int_equal(tithe_exchange_skip(g->ex, r, 0.25, &g->error), TITHE_OK);
             continue;
         }
         for (size_t i = 0; i < N; i++)
@@ -184,9 +184,9 @@ static void skipped_frames_are_not_sent(void **state)
         group_put_all(g, x, 1);
         group_finish(g);
         const double before = tithe_exchange_total(g->ex).sent_bytes;
-        tithe_exchange_skip(g->ex, 0, NULL);
+        tithe_exchange_skip(g->ex, 0, 1, NULL);
         tithe_exchange_put(g->ex, 1, 0, x + N, 1, NULL);
-        tithe_exchange_skip(g->ex, 2, NULL);
+        tithe_exchange_skip(g->ex, 2, 1, NULL);
         group_finish(g);
         const double frame = (double)message(g->codec, 1, 1, 0, x + N, N, v).bytes;
         tithe_codec *raw = codec_of("raw");
@@ -220,7 +220,7 @@ static void mistakes_are_told(void **state)
                 "Rank 0 was neither put nor skipped");
         refused(tithe_exchange_step(g->ex, x, 0.3, &said), TITHE_E_ARGUMENT, "6 ranks");
         refused(tithe_exchange_put(g->ex, RANKS, 0, x, 0.3, &said), TITHE_E_ARGUMENT, "Rank 6");
-        refused(tithe_exchange_skip(g->ex, RANKS, &said), TITHE_E_ARGUMENT, "Rank 6");
+        refused(tithe_exchange_skip(g->ex, RANKS, 0.3, &said), TITHE_E_ARGUMENT, "Rank 6");
         refused(tithe_exchange_put(g->ex, 0, 1, x, 0.3, &said), TITHE_E_ARGUMENT, "lane below 1");
         refused(tithe_exchange_put(g->ex, 0, 0, NULL, 0.3, &said), TITHE_E_ARGUMENT, "gradient");
         refused(tithe_exchange_put(g->ex, 0, 0, x, 0, &said), TITHE_E_ARGUMENT, "positive step size");
@@ -229,16 +229,17 @@ static void mistakes_are_told(void **state)
                 "positive step size");
         refused(tithe_exchange_put(g->ex, 0, 0, x, (double)INFINITY, &said), TITHE_E_ARGUMENT,
                 "positive step size");
+        refused(tithe_exchange_skip(g->ex, 0, 0, &said), TITHE_E_ARGUMENT, "positive step size");
         for (unsigned r = 0; r + 1 < RANKS; r++) tithe_exchange_put(g->ex, r, 0, x + r * N, 0.3, NULL);
         refused(tithe_exchange_put(g->ex, 2, 0, x, 0.3, &said), TITHE_E_ARGUMENT, "Rank 2 was put twice");
-        refused(tithe_exchange_skip(g->ex, 2, &said), TITHE_E_ARGUMENT, "Rank 2");
+        refused(tithe_exchange_skip(g->ex, 2, 0.3, &said), TITHE_E_ARGUMENT, "Rank 2");
         refused(tithe_exchange_finish(g->ex, g->update, &said), TITHE_E_ARGUMENT, "Rank 5 was neither");
         tithe_exchange_put(g->ex, RANKS - 1, 0, x + (RANKS - 1) * N, 0.3, NULL);
         group_finish(g); /* as if nothing had been wrong */
         group_put_all(clean, x, 0.3);
         group_finish(clean);
         assert_true(same_floats(g->update, clean->update, N));
-        for (unsigned r = 0; r < RANKS; r++) tithe_exchange_skip(g->ex, r, NULL);
+        for (unsigned r = 0; r < RANKS; r++) tithe_exchange_skip(g->ex, r, 0.3, NULL);
         refused(tithe_exchange_finish(g->ex, g->update, &said), TITHE_E_ARGUMENT, "No rank takes part");
         assert_null(tithe_exchange_kept(g->ex, RANKS));
         group_free(g);

@@ -110,7 +110,8 @@ static void check_gather(const char *spec, unsigned ranks)
         a.down_cost += ranks * packets(raw_bytes());
         check_totals(g, &a, spec);
         const double dense = N * sizeof(float);
-        const double frames = step_bytes <= dense ? step_bytes : 2 * dense; /* longer: summed by parts, 2(N-1) vectors */
+        const double frames =
+            step_bytes <= dense ? step_bytes : 2 * dense; /* longer: summed by parts, 2(N-1) vectors */
         sent += (ranks - 1) * (4.0 * ranks + frames);
         const tithe_exchange_record last = tithe_exchange_last(g->ex);
         assert_true(fabs(last.level - entries / ranks) < 1e-9 && last.level_least == least &&

@@ -99,7 +99,7 @@ static inline tithe_problem problem_of(const char *spec, const tithe_data *data,
 {
     tithe_problem p;
     tithe_error error = {0};
-    if (tithe_problem_make(spec, data, l2, NULL, &p, &error)) fail_msg("%s: %s", spec, error.text);
+    if (tithe_problem_make(spec, data, l2, NULL, NULL, &p, &error)) fail_msg("%s: %s", spec, error.text);
     return p;
 }
 

@@ -76,7 +76,7 @@ static void constants_and_minimum_change_no_bit(void **state)
         tithe_pool *pool = pool_of(threads);
         tithe_problem p;
         tithe_constants c;
-        assert_int_equal(tithe_problem_make("logistic", data, -1, pool, &p, NULL), TITHE_OK);
+        assert_int_equal(tithe_problem_make("logistic", data, -1, NULL, pool, &p, NULL), TITHE_OK);
         assert_int_equal(tithe_problem_constants(&p, pool, &c, NULL), TITHE_OK);
         assert_true(p.l2 == c.L / 1e4);
         tithe_optimum o = {.x = y};

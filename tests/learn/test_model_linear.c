@@ -139,7 +139,7 @@ static void expect_refusal(const char *spec, const tithe_data *data, double l2, 
 {
     tithe_problem p;
     tithe_error error = {0};
-    const tithe_status got = tithe_problem_make(spec, data, l2, NULL, &p, &error);
+    const tithe_status got = tithe_problem_make(spec, data, l2, NULL, NULL, &p, &error);
     expect(got == status, "%s: %s", spec, tithe_status_text(got));
     expect(strstr(error.text, word) != NULL, "\"%s\" does not say \"%s\"", error.text, word);
 }

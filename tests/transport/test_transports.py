@@ -1,0 +1,160 @@
+"""The same run in one process, over MPI and over ZeroMQ: one model, to the last bit; and what happens when it goes wrong.
+
+mpirun and the sockets are real. Without mpirun, or in a build without a transport, what cannot run is said."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+tithe = os.environ["TITHE"]
+environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
+environment["XDG_CACHE_HOME"] = tempfile.mkdtemp()
+passed = failed = 0
+DATA = ["--data", "a9a-like:scale=0.03"]
+
+
+def check(ok, what):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print("FAIL " + what)
+
+
+def run(command, timeout=120):
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
+
+
+def answer(command, what):
+    done = run(command)
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        check(False, f"{what}: exit {done.returncode}, {done.stdout[:200]!r} {done.stderr[:300]!r}")
+        return None
+
+
+def mpi(workers):
+    return ["mpirun", "--oversubscribe", "-n", str(workers), tithe, "train", "--transport", "mpi"]
+
+
+def has(transport):
+    """A build without a transport says so."""
+    done = run([tithe, "train", *DATA, "--transport", transport, "--steps", "1", "--no-optimum"])
+    return "built without" not in done.stderr
+
+
+METHODS = {
+    "dense": "",
+    "dense over a tree": "--collective tree",
+    "dense over a star": "--collective star",
+    "top-k": "--codec topk:keep=0.05",
+    "gather of long frames": "--codec natural --feedback none",
+    "both ways": "--codec natural --downlink natural",
+    "both ways, the server keeps": "--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp",
+    "CAT": "--codec topk|sign --cost 802.15.4",
+    "CAT, one level": "--codec topk|sign --cost 802.15.4 --level shared",
+    "ef21": "--codec topk:keep=0.05 --feedback ef21",
+    "clients": "--codec topk:keep=0.1 --clients 2/round",
+    "clients, dense": "--clients 2/round",
+    "local steps": "--codec topk:keep=0.1 --local-steps 3 --momentum 0.5",
+    "lsvrg": "--estimator lsvrg --codec threshold:lambda=0.05 --average weighted",
+    "sgd": "--estimator sgd --sampling importance --codec randk:keep=0.2",
+}
+SAME = ["model_hash", "steps", "loss", "gap", "uplink_bytes", "downlink_bytes", "cost", "downlink_cost", "paper_bits", "L", "L_US",
+        "L_IS", "average_loss", "scheme", "collective", "codec"]
+
+
+def compare(transports):
+    for i, (name, options) in enumerate(METHODS.items()):
+        workers = 3 if i % 2 else 4
+        common = [*DATA, *options.split(), "--steps", "12", "--json", "-"]
+        here = answer([tithe, "train", "--workers", str(workers), *common], f"{name} in one process")
+        if "mpi" in transports:
+            there = answer([*mpi(workers), "--workers", str(workers), *common], f"{name} over MPI")
+            same(here, there, f"{name} over MPI")
+        if "zmq" in transports:
+            there = answer([tithe, "train", "--transport", "zmq", "--local", str(workers), *common], f"{name} over ZeroMQ")
+            same(here, there, f"{name} over ZeroMQ")
+
+
+def same(here, there, what):
+    if here and there:
+        for key in SAME:
+            check(here[key] == there[key], f"{what}: {key} is {there[key]}, but {here[key]} in one process")
+        check(there["sent_bytes"] >= here["sent_bytes"], f"{what}: sent {there['sent_bytes']}, in one process {here['sent_bytes']}")
+
+
+def roles():
+    """Server and workers as commands of their own, over TCP."""
+    common = [*DATA, "--transport", "zmq", "--workers", "2", "--steps", "5", "--codec", "natural", "--downlink", "natural"]
+    port = 20000 + os.getpid() % 20000
+    server = subprocess.Popen([tithe, "train", *common, "--role", "server", "--listen", f"tcp://127.0.0.1:{port}"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    workers = [subprocess.Popen([tithe, "train", *common, "--role", "worker", "--connect", f"tcp://127.0.0.1:{port}", "--json", "-"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
+    outputs = [worker.communicate(timeout=60) for worker in workers]
+    server.communicate(timeout=60)
+    check(server.returncode == 0 and all(worker.returncode == 0 for worker in workers), "roles: exit statuses")
+    texts = [out for out, _ in outputs if out.strip()]
+    check(len(texts) == 1, "roles: one worker speaks for all")
+    here = answer([tithe, "train", *DATA, "--workers", "2", "--steps", "5", "--codec", "natural", "--downlink", "natural", "--json", "-"],
+                  "roles in one process")
+    if len(texts) == 1 and here:
+        check(json.loads(texts[0])["model_hash"] == here["model_hash"], "roles: another model than in one process")
+
+
+def mismatch():
+    """A worker with other options: everybody says so, and nobody waits."""
+    port = 20000 + (os.getpid() + 7777) % 20000
+    base = [*DATA, "--transport", "zmq", "--workers", "2", "--steps", "5", "--scheme", "star", "--deadline", "20"]
+    endpoint = f"tcp://127.0.0.1:{port}"
+    start = time.time()
+    commands = [[tithe, "train", *base, "--codec", "topk:keep=0.1", "--role", "server", "--listen", endpoint],
+                [tithe, "train", *base, "--codec", "topk:keep=0.1", "--role", "worker", "--connect", endpoint],
+                [tithe, "train", *base, "--codec", "topk:keep=0.2", "--role", "worker", "--connect", endpoint]]
+    processes = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for c in commands]
+    errors = [p.communicate(timeout=60)[1] for p in processes]
+    check(all(p.returncode == 2 for p in processes), f"mismatch: exits {[p.returncode for p in processes]}: {errors}")
+    check(all("topk:keep=0.1" in e and "topk:keep=0.2" in e for e in errors), f"mismatch: both sides are named: {errors}")
+    check(time.time() - start < 15, "mismatch: found at once")
+
+
+def lost_worker():
+    """A worker that dies: the others end within the deadline, and say who is missing."""
+    port = 20000 + (os.getpid() + 3333) % 20000
+    endpoint = f"tcp://127.0.0.1:{port}"
+    base = ["--data", "a9a-like", "--no-optimum", "--transport", "zmq", "--workers", "3", "--estimator", "sgd", "--epochs", "1000",
+            "--codec", "topk:keep=0.1", "--scheme", "star", "--deadline", "3"]
+    commands = [[tithe, "train", *base, "--role", "server", "--listen", endpoint]]
+    commands += [[tithe, "train", *base, "--role", "worker", "--connect", endpoint]] * 3
+    processes = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for c in commands]
+    time.sleep(3)
+    check(all(p.poll() is None for p in processes), "lost worker: the run was over before it began")
+    processes[2].send_signal(signal.SIGKILL)
+    start = time.time()
+    errors = [p.communicate(timeout=60)[1] for p in processes]
+    survivors = [(p.returncode, e) for i, (p, e) in enumerate(zip(processes, errors)) if i != 2]
+    check(all(code == 2 for code, _ in survivors), f"lost worker: {survivors}")
+    check(all("rank" in e.lower() and "while" in e for _, e in survivors), f"lost worker: rank and phase are named: {survivors}")
+    check(time.time() - start < 12, "lost worker: within the deadline")
+
+
+transports = [name for name in ("mpi", "zmq") if has(name)]
+if "mpi" in transports and not shutil.which("mpirun"):
+    transports.remove("mpi")
+for name in ("mpi", "zmq"):
+    if name not in transports:
+        print(f"SKIP: no {name} in this build, or no mpirun")
+compare(transports)
+if "zmq" in transports:
+    roles()
+    mismatch()
+    lost_worker()
+shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 77 if not transports else 0)
