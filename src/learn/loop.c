@@ -18,11 +18,6 @@ static tithe_pool *pool_for(const run *r, double numbers)
     return numbers >= WORTH_THREADS ? r->pool : NULL;
 }
 
-static bool is_remote(const run *r)
-{
-    return r->comm->local < r->comm->size;
-}
-
 /* ---- who takes part --------------------------------------------------------------------------------------- */
 
 static bool takes_part(const run *r, unsigned worker)
@@ -251,7 +246,7 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
                       .kept = e.measured ? e.measured * e.kept : 0,
                       .residual = ranks * e.residual,
                       .unsent = r->share->local * t.unsent,
-                      .stopped = r->stopped};
+                      .stopped = r->asked};
     tithe_status status = ti_comm_sent(r->comm, &all->sent, error);
     if (status) return status;
     extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
@@ -312,7 +307,7 @@ static tithe_status make_record(run *r, double loss, tithe_error *error)
         .collective = e.collective,
         .reason = e.reason,
     };
-    if (r->o->record && !r->o->record(r->o->context, &r->last)) r->stopped = true;
+    if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_ask_to_stop(r);
     return TITHE_OK;
 }
 
@@ -423,7 +418,7 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     compute_gradients(r);
     if (free_loss) { /* the gradients brought the loss of the x that they were computed at */
         const double loss = mean_loss(r);
-        if (isnan(loss) && is_remote(r)) return ti_fail(error, TITHE_E_PEER, 0, "Another process failed in a step.");
+        if (isnan(loss) && run_is_remote(r)) return ti_fail(error, TITHE_E_PEER, 0, "Another process failed in a step.");
         status = look(r, loss, error);
         if (status || is_done(r)) return status;
     }

@@ -19,13 +19,14 @@ static const char *or_else(const char *text, const char *fallback)
 
 bool ti_run_progress(run *r, const char *what, double done)
 {
-    if (r->o->progress && !r->o->progress(r->o->context, what, done)) r->stopped = true;
-    return !r->stopped;
+    if (r->o->progress && !r->o->progress(r->o->context, what, done)) ti_run_ask_to_stop(r);
+    return !r->asked;
 }
 
-static bool is_remote(const run *r)
+void ti_run_ask_to_stop(run *r)
 {
-    return r->comm->local < r->comm->size;
+    r->asked = true;
+    if (!r->comm || !run_is_remote(r)) r->stopped = true;
 }
 
 /* ---- data and problem ---------------------------------------------------------------------------------- */
@@ -49,7 +50,7 @@ static tithe_status open_data(run *r, tithe_error *error)
     tithe_data_free(all);
     if (status) return status;
     r->m = (double)r->share->total_rows / r->share->workers;
-    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2, is_remote(r) ? r->comm : NULL, r->pool,
+    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2, run_is_remote(r) ? r->comm : NULL, r->pool,
                               &r->problem, error);
 }
 
@@ -64,7 +65,7 @@ static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
     if (s->importance || !s->weights) return TITHE_OK;
     double most = 0;
     for (size_t row = 0; row < r->share->rows; row++) most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
-    const tithe_status status = is_remote(r) ? ti_comm_fold(r->comm, COMM_MOST, &most, 1, error) : TITHE_OK;
+    const tithe_status status = run_is_remote(r) ? ti_comm_fold(r->comm, COMM_MOST, &most, 1, error) : TITHE_OK;
     *L = r->problem.model->curvature * most;
     return status;
 }
@@ -294,7 +295,7 @@ static tithe_status find_optimum(run *r, tithe_error *error)
 {
     const bool wanted = !r->o->no_optimum || !isnan(r->o->target_gap);
     r->optimum = (tithe_optimum){.loss = NAN, .context = r};
-    if (!is_remote(r)) r->optimum.go_on = go_on; /* processes search together: one alone must not leave */
+    if (!run_is_remote(r)) r->optimum.go_on = go_on; /* processes search together: one alone must not leave */
     r->sigma = NAN;
     r->constants.sigma_star = r->constants.sigma_star_IS = r->constants.zeta_star = NAN;
     if (!wanted || !r->problem.model->convex || !(r->problem.l2 > 0)) return TITHE_OK;

@@ -58,7 +58,8 @@ typedef struct run {
     double shown; /* when progress was shown last */
     double first_loss;
     double gamma;
-    bool reached, stopped;
+    bool asked;            /* the caller of this process wants to stop */
+    bool reached, stopped; /* all processes do the same at the same step: asked becomes stopped when they look */
     tithe_trace_record last;
     double distance; /* |x_0 - x*|^2; NAN: not known */
     double level_sum, kept_sum, kept_least, speedup_sum, speedup_least, residual_most, measured;
@@ -73,5 +74,11 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error);
 
 /* False: the caller wants to stop. */
 bool ti_run_progress(run *r, const char *what, double done);
+void ti_run_ask_to_stop(run *r);
+
+static inline bool run_is_remote(const run *r)
+{
+    return r->comm->local < r->comm->size;
+}
 
 #endif

@@ -144,6 +144,26 @@ def lost_worker():
     check(time.time() - start < 12, "lost worker: within the deadline")
 
 
+def interrupted():
+    """Ctrl-C reaches every process at another moment; all of them end at the same step, and the first one speaks."""
+    for estimator in ("full", "sgd"):
+        process = subprocess.Popen([tithe, "train", "--data", "gen:sparse:rows=400,features=60,density=0.2", "--transport", "zmq",
+                                    "--local", "3", "--estimator", estimator, "--epochs", "1000000", "--target-loss", "0", "--json", "-"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+                                   start_new_session=True)
+        time.sleep(3)
+        check(process.poll() is None, f"Ctrl-C, {estimator}: the run was over before it began")
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = "{}", "it hangs"
+        answer = json.loads(out or "{}")
+        check(process.returncode == 1 and not err and answer.get("stopped") is True and answer.get("steps", 0) > 0,
+              f"Ctrl-C, {estimator}: exit status {process.returncode}: {out[:200]} {err}")
+
+
 transports = [name for name in ("mpi", "zmq") if has(name)]
 if "mpi" in transports and not shutil.which("mpirun"):
     transports.remove("mpi")
@@ -155,6 +175,7 @@ if "zmq" in transports:
     roles()
     mismatch()
     lost_worker()
+    interrupted()
 shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 77 if not transports else 0)
