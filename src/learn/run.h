@@ -68,13 +68,25 @@ typedef struct run {
 tithe_status ti_run_prepare(run *r, tithe_error *error); /* prepare.c */
 void ti_run_free(run *r);
 tithe_status ti_run_loop(run *r, tithe_error *error); /* loop.c */
-/* Codecs, feedback, tuner and cost from the options; then an exchange for n numbers (prepare.c). */
+
+/* account.c: count a step; a loss, and whether rows can be right or wrong; a record (loss NAN: computed there). */
+void ti_run_count(run *r);
+double ti_run_loss(run *r, const double *x, size_t *correct);
+bool ti_run_classifies(const run *r);
+tithe_status ti_run_record(run *r, double loss, tithe_error *error);
+
+/* Codecs, feedback, tuner and cost from the options; then an exchange for n numbers (messages.c). */
 tithe_status ti_run_codecs(run *r, tithe_error *error);
 tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error);
 
 /* False: the caller wants to stop. */
 bool ti_run_progress(run *r, const char *what, double done);
 void ti_run_ask_to_stop(run *r);
+
+static inline const char *or_else(const char *text, const char *fallback)
+{
+    return text ? text : fallback;
+}
 
 static inline bool run_is_remote(const run *r)
 {

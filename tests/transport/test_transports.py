@@ -15,7 +15,10 @@ tithe = os.environ["TITHE"]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = tempfile.mkdtemp()
 passed = failed = 0
-DATA = ["--data", "a9a-like:scale=0.03"]
+DATA = ["--data", "a9a-like:scale=0.03"] # 977 rows
+WEIGHTS = os.path.join(environment["XDG_CACHE_HOME"], "weights")
+with open(WEIGHTS, "w", encoding="ascii") as file:
+    file.writelines(f"{1 + i % 50}\n" for i in range(977))
 
 
 def check(ok, what):
@@ -63,6 +66,7 @@ METHODS = {
     "clients, dense": "--clients 2/round",
     "local steps": "--codec topk:keep=0.1 --local-steps 3 --momentum 0.5",
     "lsvrg": "--estimator lsvrg --codec threshold:lambda=0.05 --average weighted",
+    "weights from a file": f"--estimator sgd --sampling {WEIGHTS} --codec natural",
     "sgd": "--estimator sgd --sampling importance --codec randk:keep=0.2",
 }
 SAME = ["model_hash", "steps", "loss", "gap", "uplink_bytes", "downlink_bytes", "cost", "downlink_cost", "paper_bits", "L", "L_US",
