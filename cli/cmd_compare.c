@@ -172,6 +172,17 @@ static bool read_run(const plan *p, size_t i, train_settings *s, line_words *wor
     return options_parse(&c, parsed.count, parsed.words, &count, &status) && train_options_finish(s);
 }
 
+/* Beside what the theory of compression both ways predicts. */
+static void print_slowdown(const train_outcome *outcomes, const tithe_trace *const *traces, const plan *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        const double measured = tithe_trace_slower(traces, p->count, i), predicted = outcomes[i].slowdown;
+        if (!isnan(measured) && predicted > 1)
+            printf("%s took %.3g times the steps of the dense run; predicted: at most %.3g times.\n", p->runs[i].name,
+                   measured, predicted);
+    }
+}
+
 static void print_table(const train_outcome *outcomes, const tithe_trace *const *traces, const plan *p)
 {
     size_t widest = 4;
@@ -191,7 +202,8 @@ static void print_table(const train_outcome *outcomes, const tithe_trace *const 
                text_bytes(last->uplink_bytes).text, text_bytes(last->downlink_bytes).text, last->seconds, cheaper);
     }
     printf("\nup: frames of all workers; back: what came back to them; cheaper: cost of the first dense run over the cost of "
-           "this one,\nboth until they first had the lowest loss that both reached.\n");
+           "this one,\nboth until they first had the lowest loss that both reached; cost is that of the way up.\n");
+    print_slowdown(outcomes, traces, p);
 }
 
 static int run_all(const plan *p, const char *report, const char *json_path)
@@ -271,7 +283,11 @@ int cmd_compare(int argc, char **argv)
             train_settings s;
             line_words words;
             text_set_place(p.path, p.runs[i].line);
+            tithe_error error = {0};
             fine = read_run(&p, i, &s, &words);
+            const tithe_status wrong = fine ? tithe_train_check(&s.run, &error) : TITHE_OK;
+            if (wrong) text_fail_status(NULL, wrong, &error);
+            fine = fine && !wrong;
             text_set_place(NULL, 0);
         }
         if (fine) {

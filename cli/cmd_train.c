@@ -12,8 +12,8 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
 {
     const tithe_train_result *r = &out->result;
     const tithe_trace_record *last = &r->last;
-    printf("after %s steps, %.4g epochs, %.3g s: loss %.8g", text_group(r->steps).text, last->epochs, last->seconds,
-           last->loss);
+    printf("after %s step%s, %.4g epoch%s, %.3g s: loss %.8g", text_group(r->steps).text, r->steps == 1 ? "" : "s",
+           last->epochs, last->epochs == 1 ? "" : "s", last->seconds, last->loss);
     if (!isnan(last->gap)) printf(", gap %.3g", last->gap);
     if (!isnan(last->accuracy)) printf(", %.2f %% of the rows right", 100 * last->accuracy);
     printf("\n");
@@ -26,12 +26,12 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
                r->kept_least, r->speedup_mean, r->speedup_least);
     const tithe_complexity *c = &r->complexity;
     if (r->kept_least < 1 && !isnan(c->strongly_convex[1])) {
-        printf("steps to gap %.3g in theory%9s%16s%12s   (it took %s)\n", c->gap, "dense", "this run's T", "worst T",
+        printf("steps in theory to gap %-9.3g%9s%16s%12s   (it took %s)\n", c->gap, "dense", "this run's T", "worst T",
                text_group(r->steps).text);
         const double *rows[] = {c->strongly_convex, c->convex, c->nonconvex};
         static const char *const names[] = {"strongly convex", "convex", "not convex"};
         for (int i = 0; i < 3; i++)
-            printf("  %-25s%14.3g%16.3g%12.3g\n", names[i], rows[i][0], rows[i][1], rows[i][2]);
+            printf("  %-21s%18.3g%16.3g%12.3g\n", names[i], rows[i][0], rows[i][1], rows[i][2]);
     }
     if (r->target == TITHE_TARGET_MISSED) printf("the target was not reached\n");
     if (r->stopped) printf("stopped by hand\n");

@@ -99,6 +99,27 @@ static int wait_for_workers(const pid_t *ids, size_t count, bool end_them)
     return worst;
 }
 
+/* The server stays until its workers are done. Ctrl-C reaches them without its help; another request to end it hands on. */
+static volatile sig_atomic_t worker_count;
+static pid_t worker_ids[1000]; /* --local takes no more */
+
+static void hand_on(int number)
+{
+    for (int i = 0; i < worker_count; i++) kill(worker_ids[i], number);
+}
+
+static void outlive_workers(const pid_t *ids, size_t count)
+{
+    memcpy(worker_ids, ids, count * sizeof *ids);
+    worker_count = (int)count;
+    struct sigaction action = {.sa_handler = SIG_IGN};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    action.sa_handler = hand_on;
+    action.sa_flags = SA_RESTART | SA_RESETHAND;
+    sigaction(SIGTERM, &action, NULL);
+}
+
 /* Workers are started first: ZeroMQ's threads do not survive a fork. */
 static process_part begin_local(train_settings *s, processes *p)
 {
@@ -125,6 +146,7 @@ static process_part begin_local(train_settings *s, processes *p)
     const bool all = started == s->local;
     if (!all) text_fail("Only %zu of %llu workers could be started: %s", started, (unsigned long long)s->local,
                         strerror(errno));
+    if (all) outlive_workers(ids, started);
     const int served = all ? serve(s, endpoint, p) : EXIT_BAD;
     const int worked = wait_for_workers(ids, started, !all);
     p->status = worked != EXIT_DONE ? worked : served;

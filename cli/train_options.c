@@ -44,8 +44,8 @@ static size_t method_options(train_settings *s, option *o)
     o[n++] = option_real("momentum", "M", "of each worker, before feedback (default 0)", 0, 0.9999, &s->run.momentum);
     o[n++] = option_text("step-size", "X", "auto, a number, X/k, or decay:start=X,factor=F,every=STEPS (default auto)",
                          &s->run.step_size);
-    o[n++] = option_u64("steps", "K", "end after so many steps", &s->run.steps);
-    o[n++] = option_real("epochs", "E", "end after so many passes over the data", 0, 1e9, &s->run.epochs);
+    o[n++] = option_number("steps", "K", "end after so many steps", 1, UINT64_MAX, &s->run.steps);
+    o[n++] = option_real("epochs", "E", "end after so many passes over the data", 1e-9, 1e9, &s->run.epochs);
     o[n++] = option_real("target-loss", "X", "end at this loss; exit status 1 if it is not reached", -1e300, 1e300,
                          &s->run.target_loss);
     o[n++] = option_real("target-gap", "X", "end when loss - minimum is at most X", 0, 1e300, &s->run.target_gap);

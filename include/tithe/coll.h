@@ -34,7 +34,7 @@ typedef struct tithe_collective {
     /* All-gather of one block for each rank, of unequal lengths; a part is the block of a rank. NULL: it has none. */
     unsigned (*gather_rounds)(unsigned size);
     void (*gather)(unsigned size, unsigned rank, unsigned round, tithe_move *move);
-    /* Seconds by the model of latency (one way) and bandwidth (bytes per second); key: tyagi2023. `bytes` is the
+    /* Seconds by the model of latency (one way) and bandwidth (bytes per second); key: tyagi2023artopk. `bytes` is the
      * whole vector for reduce, the mean block for gather. */
     double (*reduce_seconds)(unsigned size, double bytes, double latency, double bandwidth);
     double (*gather_seconds)(unsigned size, double bytes, double latency, double bandwidth);

@@ -32,6 +32,7 @@ struct tithe_estimate;
 typedef struct tithe_estimator {
     const char *name, *summary, *paper;
     bool samples; /* looks at some rows only: a loss has to be computed on its own */
+    bool noisy;   /* at the minimum, too */
     /* Passes over the data that a step takes, a refresh not counted; m = rows / workers. */
     double (*passes)(double m, size_t batch);
     /* The gradient of worker `local` (counted from 0 here) at x into g, penalty included. Returns the worker's loss
@@ -103,14 +104,14 @@ typedef struct tithe_train_facts {
     double optimum_slack;
     double step_size; /* of step 0 */
     double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
-    double slowdown; /* predicted for compression both ways (horvath2019); NAN: no prediction */
+    double slowdown; /* predicted for compression both ways (horvath2022natural); NAN: no prediction */
     const char *codec, *downlink, *feedback, *scheme, *collective, *tuner, *cost, *cost_unit;
     size_t raw_bytes; /* of one uncompressed message */
 } tithe_train_facts;
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
 
-/* Steps to reach the gap that the run reached, as the theory of CAT counts them (khirirat2021): without compression,
+/* Steps to reach the gap that the run reached, as the theory of CAT counts them (khirirat2021cat): without compression,
  * with this run's compression (divided by the energy kept), and with the worst vector (times d/T). NAN: not known. */
 typedef struct tithe_complexity {
     double gap;
@@ -132,6 +133,9 @@ typedef struct tithe_train_result {
     double *x; /* the final iterate, if the caller gave room (it is not allocated here); may be NULL */
     size_t x_room;
 } tithe_train_result;
+
+/* Does what the options name exist, and go together? As far as can be told without a look at the data. */
+TITHE_API tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error);
 
 /* The server of a run over a transport that has one without a rank (transport.h): serves the workers until they are
  * done. Options as theirs; data is not needed. */

@@ -1,6 +1,6 @@
 /* plan.h - which scheme, collective and level is cheapest on a link, and does compression pay at all?
  *
- * Times are those of the latency-bandwidth model (tyagi2023): a message of B bytes takes latency + B / bandwidth. To the
+ * Times are those of the latency-bandwidth model (tyagi2023artopk): a message of B bytes takes latency + B / bandwidth. To the
  * transfer comes what encoding and decoding take on this machine, if it was measured. */
 #ifndef TITHE_PLAN_H
 #define TITHE_PLAN_H

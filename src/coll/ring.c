@@ -58,7 +58,7 @@ static double gather_seconds(unsigned size, double bytes, double latency, double
 const tithe_collective ti_coll_ring = {
     .name = "ring",
     .summary = "neighbours only: the fewest bytes on each link, the most rounds",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
     .parts = ring_parts,
     .reduce_rounds = reduce_rounds,
     .reduce = reduce,

@@ -33,7 +33,7 @@ static double reduce_seconds(unsigned size, double bytes, double latency, double
 const tithe_collective ti_coll_star = {
     .name = "star",
     .summary = "rank 0 collects, adds in rank order and hands out",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
     .parts = one_part,
     .reduce_rounds = reduce_rounds,
     .reduce = reduce,

@@ -72,7 +72,7 @@ static double gather_seconds(unsigned size, double bytes, double latency, double
 const tithe_collective ti_coll_tree = {
     .name = "tree",
     .summary = "a binomial tree: few rounds, each with the whole vector",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
     .parts = one_part,
     .reduce_rounds = reduce_rounds,
     .reduce = reduce,

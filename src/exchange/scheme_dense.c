@@ -33,7 +33,7 @@ static double seconds(const tithe_exchange *ex, double latency, double bandwidth
 const tithe_scheme ti_scheme_dense = {
     .name = "dense",
     .summary = "whole gradients, summed by an all-reduce",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
     .whole = true,
     .collectives = "ring|tree|star",
     .refuse = refuse,

@@ -147,7 +147,7 @@ static double seconds(const tithe_exchange *ex, double latency, double bandwidth
 const tithe_scheme ti_scheme_gather = {
     .name = "gather",
     .summary = "the frames of all ranks to all ranks",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
     .collectives = "allgather",
     .refuse = refuse,
     .run = run,

@@ -1,6 +1,6 @@
 /* scheme_star.c - frames go to a server, which adds them up in rank order and sends one frame back to all.
  *
- * The compressor of the way back, C_M, acts on the sum; the division by the number of ranks comes after (horvath2019,
+ * The compressor of the way back, C_M, acts on the sum; the division by the number of ranks comes after (horvath2022natural,
  * bidirectional compression). The server can keep what it did not send, as a worker does. */
 #include <string.h>
 
@@ -211,7 +211,7 @@ static double seconds(const tithe_exchange *ex, double latency, double bandwidth
 const tithe_scheme ti_scheme_star = {
     .name = "star",
     .summary = "frames to a server, which sends one frame back to all",
-    .paper = "horvath2019",
+    .paper = "horvath2022natural",
     .collectives = "star",
     .refuse = refuse,
     .run = run,

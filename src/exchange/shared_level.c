@@ -1,5 +1,5 @@
 /* shared_level.c - one level for all ranks: the one that buys the most descent of the mean loss for the cost of all
- * messages. Every rank states its curve over the same levels; curves and costs add up. Key: khirirat2021. */
+ * messages. Every rank states its curve over the same levels; curves and costs add up. Key: khirirat2021cat. */
 #include <string.h>
 
 #include "base/clock.h"

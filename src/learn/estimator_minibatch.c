@@ -45,6 +45,7 @@ const tithe_estimator ti_estimator_minibatch = {
     .summary = "--batch rows per worker and step",
     .paper = "danilova2022",
     .samples = true,
+    .noisy = true,
     .passes = passes,
     .gradient = gradient,
     .unified = unified,

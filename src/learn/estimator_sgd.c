@@ -36,6 +36,7 @@ const tithe_estimator ti_estimator_sgd = {
     .summary = "one row per worker and step",
     .paper = "danilova2022",
     .samples = true,
+    .noisy = true,
     .passes = passes,
     .gradient = gradient,
     .unified = unified,

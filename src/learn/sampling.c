@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "learn/estimate.h"
+#include "learn/rows.h"
 
 /* ---- drawing ------------------------------------------------------------------------------------------- */
 
@@ -87,12 +88,7 @@ static tithe_status fill_tables(const tithe_problem *problem, const double *p, s
 /* L_ij, up to a factor: the squared length of a row. */
 static void row_lengths(const tithe_data *data, double *p)
 {
-    for (size_t r = 0; r < data->rows; r++) {
-        const size_t from = data->offsets ? data->offsets[r] : r * data->features;
-        const size_t to = data->offsets ? data->offsets[r + 1] : from + data->features;
-        p[r] = 0;
-        for (size_t i = from; i < to; i++) p[r] += (double)data->values[i] * (double)data->values[i];
-    }
+    for (size_t r = 0; r < data->rows; r++) p[r] = ti_row_square(data, r);
 }
 
 /* One positive number for each row of the whole data set; data->original says where a local row comes from. */

@@ -29,6 +29,6 @@ double ti_theory_bound(const theory *t, double steps)
 double ti_theory_slowdown(double omega_up, double omega_down, double sigma, double n, double epsilon)
 {
     const double noise = sigma / n;
-    if (!(noise > 0) && !(epsilon > 0)) return (omega_down + 1) * (1 + omega_up / n);
+    if (!(epsilon > 0)) return (omega_down + 1) * (noise == 0 ? 1 + omega_up / n : 1 + omega_up); /* any noise counts */
     return (omega_down + 1) * ((omega_up + 1) * noise + (1 + omega_up / n) * epsilon) / (noise + epsilon);
 }

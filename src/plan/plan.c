@@ -1,6 +1,6 @@
 /* plan.c - the time of every scheme on a link, as rounds * latency + bytes / bandwidth; and what follows from it.
  *
- * With N workers, M bytes of gradient, log = log2 (tyagi2023):
+ * With N workers, M bytes of gradient, log = log2 (tyagi2023artopk):
  *   dense    star 2a + 2(N-1)Mb    ring 2(N-1)a + 2(N-1)/N Mb    tree 2 log N a + 2 log N Mb
  *   gather   log N a + (N-1) frame b
  *   artopk   broadcast of the indices, log N (a + I b), and an all-reduce of the values V over a ring or a tree

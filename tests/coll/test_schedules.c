@@ -134,7 +134,7 @@ static void parts_cover_the_vector(void **state)
         }
 }
 
-/* The formulas of tyagi2023 (its table of costs), written down again. */
+/* The formulas of tyagi2023artopk (its table of costs), written down again. */
 static void seconds_follow_the_paper(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-"""tithe plan --count paper against the published table of tyagi2023 (published.csv): all winners, and the times of the models
+"""tithe plan --count paper against the published table of tyagi2023artopk (published.csv): all winners, and the times of the models
 whose sizes are known (the size of ViT there was fitted)."""
 
 import csv
@@ -39,7 +39,7 @@ for row in published:
             check(off <= 0.11, f"{name}, {method}: {times[method]:.4g} ms, published {row[column]}")
 check(len(published) == 36, f"{len(published)} rows were read")
 
-# Crossing points (tyagi2023): at N = 8 the ring of AR-Top-k beats its tree where latency * bandwidth < 0.531 M c, and so on.
+# Crossing points (tyagi2023artopk): at N = 8 the ring of AR-Top-k beats its tree where latency * bandwidth < 0.531 M c, and so on.
 for (one, other, coefficient) in [("artopk ring", "artopk tree", 0.531), ("artopk ring", "gather allgather", 0.661),
                                   ("artopk tree", "gather allgather", 0.833)]:
     for side in (0.98, 1.02):

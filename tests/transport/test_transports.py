@@ -15,7 +15,10 @@ tithe = os.environ["TITHE"]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = tempfile.mkdtemp()
 passed = failed = 0
-DATA = ["--data", "a9a-like:scale=0.03"]
+DATA = ["--data", "a9a-like:scale=0.03"] # 977 rows
+WEIGHTS = os.path.join(environment["XDG_CACHE_HOME"], "weights")
+with open(WEIGHTS, "w", encoding="ascii") as file:
+    file.writelines(f"{1 + i % 50}\n" for i in range(977))
 
 
 def check(ok, what):
@@ -63,6 +66,7 @@ METHODS = {
     "clients, dense": "--clients 2/round",
     "local steps": "--codec topk:keep=0.1 --local-steps 3 --momentum 0.5",
     "lsvrg": "--estimator lsvrg --codec threshold:lambda=0.05 --average weighted",
+    "weights from a file": f"--estimator sgd --sampling {WEIGHTS} --codec natural",
     "sgd": "--estimator sgd --sampling importance --codec randk:keep=0.2",
 }
 SAME = ["model_hash", "steps", "loss", "gap", "uplink_bytes", "downlink_bytes", "cost", "downlink_cost", "paper_bits", "L", "L_US",
@@ -144,6 +148,26 @@ def lost_worker():
     check(time.time() - start < 12, "lost worker: within the deadline")
 
 
+def interrupted():
+    """Ctrl-C reaches every process at another moment; all of them end at the same step, and the first one speaks."""
+    for estimator in ("full", "sgd"):
+        process = subprocess.Popen([tithe, "train", "--data", "gen:sparse:rows=400,features=60,density=0.2", "--transport", "zmq",
+                                    "--local", "3", "--estimator", estimator, "--epochs", "1000000", "--target-loss", "0", "--json", "-"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+                                   start_new_session=True)
+        time.sleep(3)
+        check(process.poll() is None, f"Ctrl-C, {estimator}: the run was over before it began")
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = "{}", "it hangs"
+        answer = json.loads(out or "{}")
+        check(process.returncode == 1 and not err and answer.get("stopped") is True and answer.get("steps", 0) > 0,
+              f"Ctrl-C, {estimator}: exit status {process.returncode}: {out[:200]} {err}")
+
+
 transports = [name for name in ("mpi", "zmq") if has(name)]
 if "mpi" in transports and not shutil.which("mpirun"):
     transports.remove("mpi")
@@ -155,6 +179,7 @@ if "zmq" in transports:
     roles()
     mismatch()
     lost_worker()
+    interrupted()
 shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 77 if not transports else 0)
