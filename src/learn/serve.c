@@ -34,6 +34,7 @@ tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *
     if (!options || !options->comm || options->comm->local)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A server is a process of its own, without ranks.");
     run r = {.o = options, .comm = options->comm, .lane_count = 1};
+    r.comm->phase = "serving them";
     tithe_status status = ti_run_codecs(&r, error);
     if (!status) {
         const comm_service service = {.context = &r, .accept = accept, .step = step};
