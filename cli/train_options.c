@@ -93,6 +93,10 @@ static size_t message_options(train_settings *s, option *o)
                          "so many workers, drawn anew, take part in each step (default all)", &s->clients);
     o[n++] = option_choice("count", "frame|paper",
                            "what is charged: real frames or the papers' bits (default frame)", &s->count);
+    o[n++] = option_text("network", "SPEC",
+                         "compute the time on a network instead of taking it: latency=1ms,bandwidth=100Mbit,"
+                         "compute=10ms, C1, C2, or a schedule file",
+                         &s->run.network);
     o[n++] = option_number("threads", "N", "threads (default: TITHE_THREADS, or all processors)", 1, 256,
                            &s->threads);
     o[n++] = option_flag("deterministic", "refuse what cannot promise the same result everywhere",

@@ -32,6 +32,8 @@ typedef struct tithe_scheme {
     /* NULL, or a sentence: why it cannot be used like this. */
     const char *(*refuse)(const struct tithe_exchange_config *config);
     tithe_status (*run)(tithe_exchange *ex, float *update, tithe_error *error);
+    /* Seconds that the last step would have taken on a link: by the formulas of its collectives, with what was sent. */
+    double (*seconds)(const tithe_exchange *ex, double latency, double bandwidth);
 } tithe_scheme;
 TITHE_API const tithe_scheme *const *tithe_schemes(void); /* ends with NULL */
 
@@ -102,6 +104,10 @@ typedef struct tithe_exchange_record {
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;
 TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);
+
+/* Seconds that the last step would have taken on a network with this latency (one way) and bandwidth (bytes per second):
+ * rounds and bytes as the formulas of the collective have them. Where all ranks are here. */
+TITHE_API double tithe_exchange_seconds(const tithe_exchange *ex, double latency, double bandwidth);
 
 /* What a local rank keeps from step to step (n numbers): for checkpoints and tests. NULL: nothing. */
 TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank);

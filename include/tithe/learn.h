@@ -69,10 +69,12 @@ typedef struct tithe_train_options {
     bool shared_level; /* one level for all workers, in place of one for each */
     const char *cost;  /* several with semicolons between them: worker i takes the i-th, round and round */
     bool count_paper;
-    unsigned clients;      /* workers that take part in a step, drawn anew each time; 0: all of them */
-    const char *step_size; /* auto, X, X/k, decay:start=X,factor=F,every=K */
-    uint64_t steps;        /* 0: no limit */
-    double epochs;         /* 0: no limit */
+    unsigned clients; /* workers that take part in a step, drawn anew each time; 0: all of them */
+    const char *
+        network; /* a clock that is computed: latency=,bandwidth=,compute= or a schedule; NULL: the real one */
+    const char *step_size;          /* auto, X, X/k, decay:start=X,factor=F,every=K */
+    uint64_t steps;                 /* 0: no limit */
+    double epochs;                  /* 0: no limit */
     double target_loss, target_gap; /* NAN: none */
     uint64_t seed;
     tithe_comm

@@ -7,6 +7,7 @@
  *   coll.h      ring, tree, star
  *   cost.h      what a message costs
  *   tuner.h     how much to send now
+ *   probe.h     what a link does
  *   plan.h      what a step will cost on a link, and whether compression pays
  *   pool.h      threads for large vectors
  *   frame.h     read a frame from a file or a stranger
@@ -30,6 +31,7 @@
 #include "tithe/frame.h"
 #include "tithe/plan.h"
 #include "tithe/pool.h"
+#include "tithe/probe.h"
 #include "tithe/status.h"
 #include "tithe/tuner.h"
 #include "tithe/variant.h"

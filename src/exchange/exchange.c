@@ -216,6 +216,12 @@ tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex)
     return ex->totals;
 }
 
+double tithe_exchange_seconds(const tithe_exchange *ex, double latency, double bandwidth)
+{
+    if (ex->step == 0 || ex->config.comm->size == 1) return 0;
+    return ex->scheme->seconds(ex, latency, bandwidth);
+}
+
 tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex)
 {
     return ex->last;

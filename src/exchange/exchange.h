@@ -48,7 +48,7 @@ struct tithe_exchange {
     float *sum;         /* the server's */
     float *server_kept; /* the server's own feedback */
     uint8_t *down_frame;
-    size_t down_capacity;
+    size_t down_capacity, down_bytes; /* room, and what was sent last */
     /* where ranks live in other processes: room for their frames, and what is known of them */
     uint8_t *inbox; /* inbox_size bytes */
     size_t inbox_size;

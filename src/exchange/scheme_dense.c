@@ -27,6 +27,11 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     return TITHE_OK;
 }
 
+static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+{
+    return ex->collective->reduce_seconds(ex->config.comm->size, 4 * (double)ex->n, latency, bandwidth);
+}
+
 const tithe_scheme ti_scheme_dense = {
     .name = "dense",
     .summary = "whole gradients, summed by an all-reduce",
@@ -35,4 +40,5 @@ const tithe_scheme ti_scheme_dense = {
     .collectives = "ring|tree|star",
     .refuse = refuse,
     .run = run,
+    .seconds = seconds,
 };

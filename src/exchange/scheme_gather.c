@@ -3,9 +3,11 @@
  * Sizes go first, since frames differ in length. When the frames together are longer than the dense vector, the decoded
  * messages are summed instead: each rank owns a part of the vector, gets the others' part of their messages, adds them in
  * rank order, and hands its part to all. The result is the same to the bit, and what is held besides is one vector. */
+#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "coll/coll.h"
 #include "exchange/exchange.h"
 
 enum { LENGTH_BYTES = 4 };
@@ -140,6 +142,16 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     return status;
 }
 
+/* tyagi2023: a log N + (N-1) frame b, and where the vectors are summed by parts, a ring's rounds and bytes. */
+static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+{
+    const double size = ex->config.comm->size, dense = sizeof(float) * (double)ex->n;
+    double frames = 0;
+    for (unsigned i = 0; i < ex->config.comm->local; i++) frames += (double)ex->workers[i].info.bytes;
+    if (frames > dense) return ti_coll_ring.reduce_seconds(ex->config.comm->size, dense, latency, bandwidth);
+    return latency * log2(size) + (size - 1) * frames / size / bandwidth;
+}
+
 const tithe_scheme ti_scheme_gather = {
     .name = "gather",
     .summary = "the frames of all ranks to all ranks",
@@ -147,4 +159,5 @@ const tithe_scheme ti_scheme_gather = {
     .collectives = "allgather",
     .refuse = refuse,
     .run = run,
+    .seconds = seconds,
 };

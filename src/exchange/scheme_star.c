@@ -195,6 +195,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     } else if (!status) {
         status = serve(ex, codec, &length, error);
     }
+    ex->down_bytes = length;
     if (status || !update) return status;
 
     const double start = clock_now();
@@ -210,6 +211,14 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     return status;
 }
 
+/* Up and down one after the other, through the server's link. */
+static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+{
+    double bytes = (ex->config.comm->size - 1.0) * (double)ex->down_bytes;
+    for (unsigned i = 1; i < ex->config.comm->local; i++) bytes += (double)ex->workers[i].info.bytes;
+    return 2 * latency + bytes / bandwidth;
+}
+
 const tithe_scheme ti_scheme_star = {
     .name = "star",
     .summary = "frames to a server, which sends one frame back to all",
@@ -217,4 +226,5 @@ const tithe_scheme ti_scheme_star = {
     .collectives = "star",
     .refuse = refuse,
     .run = run,
+    .seconds = seconds,
 };

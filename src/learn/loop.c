@@ -282,6 +282,17 @@ static double mean_loss(run *r)
     return sum / r->share->workers;
 }
 
+/* The virtual clock: what this step would have taken on the network of its epoch. */
+static void advance_clock(run *r)
+{
+    if (!r->network.phases) return;
+    const network_phase *phase = ti_network_at(&r->network, r->epochs);
+    const double transfer = tithe_exchange_seconds(r->exchange, phase->latency, phase->bandwidth);
+    r->virtual_compute += r->network.compute;
+    r->virtual_transfer += transfer;
+    r->virtual_seconds += r->network.compute + transfer;
+}
+
 static tithe_status take_step(run *r, tithe_error *error)
 {
     const tithe_status status = exchange_gradients(r, error);
@@ -289,6 +300,7 @@ static tithe_status take_step(run *r, tithe_error *error)
     if (r->estimator == &ti_estimator_lsvrg) toss_coin(r);
     apply_update(r);
     r->step++;
+    advance_clock(r); /* in the epoch in which the step began */
     r->epochs += r->o->local_steps * passes_in_a_step(r);
     ti_run_count(r);
     return TITHE_OK;

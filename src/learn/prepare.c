@@ -292,6 +292,12 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.",
                          r->comm->size, r->o->workers);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
+    if (!status && r->o->network) {
+        status = ti_network_read(r->o->network, &r->network, error);
+        if (!status && is_remote(r))
+            status = ti_fail(error, TITHE_E_SPEC, 0,
+                             "--network computes a network; over a real transport there is one already.");
+    }
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
     if (status) return status;
@@ -341,6 +347,7 @@ void ti_run_free(run *r)
     free(r->active);
     ti_sampling_free(&r->estimate.rows);
     ti_average_free(&r->average);
+    ti_network_free(&r->network);
     free(r->estimate.anchor);
     free(r->estimate.anchor_gradients);
     free(r->optimum.x);

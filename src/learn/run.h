@@ -4,6 +4,7 @@
 
 #include "learn/average.h"
 #include "learn/estimate.h"
+#include "learn/network.h"
 #include "learn/steps.h"
 #include "learn/theory.h"
 
@@ -36,6 +37,8 @@ typedef struct run {
     step_plan steps;
     average average;
     theory theory;
+    network network;
+    double virtual_seconds, virtual_compute, virtual_transfer; /* on that network */
     tithe_train_facts facts;
     double m;         /* rows per worker, not rounded */
     double sigma;     /* noise of the rows that are drawn, one at a time, at the minimum; NAN: not known */
