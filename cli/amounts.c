@@ -36,8 +36,9 @@ bool amount_seconds(const char *text, double *seconds)
 
 bool amount_rate(const char *text, double *bytes_per_second)
 {
-    static const unit units[] = {{"B", 1},         {"kB", 1e3},          {"MB", 1e6},          {"GB", 1e9}, {"bit", 0.125},
-                                 {"kbit", 1e3 / 8}, {"Mbit", 1e6 / 8}, {"Gbit", 1e9 / 8}, {NULL, 0}};
+    static const unit units[] = {{"B", 1},          {"kB", 1e3},       {"MB", 1e6},
+                                 {"GB", 1e9},       {"bit", 0.125},    {"kbit", 1e3 / 8},
+                                 {"Mbit", 1e6 / 8}, {"Gbit", 1e9 / 8}, {NULL, 0}};
     return read_amount(text, units, bytes_per_second);
 }
 
@@ -75,6 +76,7 @@ amount_text amount_time(double seconds)
 
 amount_text amount_bandwidth(double bytes_per_second)
 {
-    static const unit units[] = {{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1}, {NULL, 0}};
+    static const unit units[] = {{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6},
+                                 {"kbit/s", 1e3},  {"bit/s", 1},    {NULL, 0}};
     return scaled(8 * bytes_per_second, units);
 }

@@ -21,11 +21,14 @@ static bool speed_path(char *path)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length = -1;
-    if (cache && *cache) length = snprintf(path, MOST_PATH, "%s/tithe", cache);
-    else if (home && *home) length = snprintf(path, MOST_PATH, "%s/.cache/tithe", home);
+    if (cache && *cache)
+        length = snprintf(path, MOST_PATH, "%s/tithe", cache);
+    else if (home && *home)
+        length = snprintf(path, MOST_PATH, "%s/.cache/tithe", home);
     if (length < 0 || length >= MOST_PATH - 64) return false;
     mkdir(path, 0700); /* may be there already; whoever cannot write has no cache */
-    snprintf(path + length, MOST_PATH - (size_t)length, "/speed-%s-%s", tithe_version(), tithe_kernels_name());
+    snprintf(path + length, MOST_PATH - (size_t)length, "/speed-%s-%s", tithe_version(),
+             tithe_kernels_name());
     return true;
 }
 
@@ -35,8 +38,8 @@ static bool read_speed(const char *path, tithe_speed *s)
     if (!file) return false;
     const bool fine = fscanf(file, "%lf %lf %lf", &s->encode_value, &s->encode_entry, &s->decode_entry) == 3;
     fclose(file);
-    return fine && s->encode_value >= 0 && s->encode_entry >= 0 && s->decode_entry >= 0 && s->encode_value < 1 &&
-           s->encode_entry < 1 && s->decode_entry < 1;
+    return fine && s->encode_value >= 0 && s->encode_entry >= 0 && s->decode_entry >= 0 &&
+           s->encode_value < 1 && s->encode_entry < 1 && s->decode_entry < 1;
 }
 
 static tithe_status find_speed(tithe_speed *s, tithe_error *error)
@@ -49,7 +52,8 @@ static tithe_status find_speed(tithe_speed *s, tithe_error *error)
     text_progress_end();
     if (status || !cached) return status;
     FILE *file = fopen(path, "w");
-    const int length = snprintf(text, sizeof text, "%.9g %.9g %.9g\n", s->encode_value, s->encode_entry, s->decode_entry);
+    const int length =
+        snprintf(text, sizeof text, "%.9g %.9g %.9g\n", s->encode_value, s->encode_entry, s->decode_entry);
     if (file) fwrite(text, 1, (size_t)length, file);
     if (file) fclose(file);
     return TITHE_OK;
@@ -69,9 +73,11 @@ static bool read_workers(plan_options *o)
 {
     char first[32];
     const char *dots = strstr(o->workers, "..");
-    snprintf(first, sizeof first, "%.*s", (int)(dots ? dots - o->workers : (long)strlen(o->workers)), o->workers);
-    const bool fine = options_number(first, 1, 1000000, &o->least) &&
-                      (dots ? options_number(dots + 2, o->least, 1000000, &o->most) : (o->most = o->least, true));
+    snprintf(first, sizeof first, "%.*s", (int)(dots ? dots - o->workers : (long)strlen(o->workers)),
+             o->workers);
+    const bool fine =
+        options_number(first, 1, 1000000, &o->least) &&
+        (dots ? options_number(dots + 2, o->least, 1000000, &o->most) : (o->most = o->least, true));
     if (!fine) text_fail("--workers takes a number, or a range such as 2..100000, not '%s'", o->workers);
     return fine;
 }
@@ -111,7 +117,8 @@ static bool read_request(plan_options *o, tithe_plan_request *q)
         return false;
     }
     if (!amount_list(o->keep, o->keeps, MOST_KEEPS, &q->keep_count)) {
-        text_fail("--keep takes up to %d shares with commas between them, such as 0.1,0.01, not '%s'", MOST_KEEPS, o->keep);
+        text_fail("--keep takes up to %d shares with commas between them, such as 0.1,0.01, not '%s'",
+                  MOST_KEEPS, o->keep);
         return false;
     }
     return true;
@@ -148,21 +155,22 @@ static cJSON *plan_json(const tithe_plan_request *q, const tithe_plan_row *rows,
 
 static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, const tithe_plan *plan)
 {
-    printf("%s numbers, %u workers, latency %s, bandwidth %s\n\n", text_group((uint64_t)q->params).text, q->workers,
-           amount_time(q->link.latency).text, amount_bandwidth(q->link.bandwidth).text);
+    printf("%s numbers, %u workers, latency %s, bandwidth %s\n\n", text_group((uint64_t)q->params).text,
+           q->workers, amount_time(q->link.latency).text, amount_bandwidth(q->link.bandwidth).text);
     printf("  %-8s %-10s %7s %12s %12s %12s\n", "scheme", "over", "keep", "transfer", "codec", "in all");
     for (size_t i = 0; i < tithe_plan_rows(q); i++)
-        printf("%s %-8s %-10s %7g %12s %12s %12s\n", i == plan->winner ? ">" : " ", rows[i].scheme, rows[i].collective,
-               rows[i].keep, amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
-               amount_time(rows[i].seconds).text);
+        printf("%s %-8s %-10s %7g %12s %12s %12s\n", i == plan->winner ? ">" : " ", rows[i].scheme,
+               rows[i].collective, rows[i].keep, amount_time(rows[i].network_seconds).text,
+               amount_time(rows[i].codec_seconds).text, amount_time(rows[i].seconds).text);
     const tithe_plan_row *w = &rows[plan->winner], *d = &rows[plan->dense];
     if (plan->winner == plan->dense)
-        printf("\nCompression does not pay: dense over %s takes %s, and nothing else is faster.\n", d->collective,
-               amount_time(d->seconds).text);
+        printf("\nCompression does not pay: dense over %s takes %s, and nothing else is faster.\n",
+               d->collective, amount_time(d->seconds).text);
     else
-        printf("\nCompression pays: t_sync(c) + t_codec(c) = %s + %s < t_sync(dense) = %s, %.3g times faster.\n",
-               amount_time(w->network_seconds).text, amount_time(w->codec_seconds).text, amount_time(d->seconds).text,
-               d->seconds / w->seconds);
+        printf(
+            "\nCompression pays: t_sync(c) + t_codec(c) = %s + %s < t_sync(dense) = %s, %.3g times faster.\n",
+            amount_time(w->network_seconds).text, amount_time(w->codec_seconds).text,
+            amount_time(d->seconds).text, d->seconds / w->seconds);
     if (plan->break_even > 0)
         printf("At this latency it pays below %s.\n", amount_bandwidth(plan->break_even).text);
     else
@@ -227,8 +235,8 @@ int cmd_plan(int argc, char **argv)
         option_text("latency", "TIME", "one way, such as 1ms (default 1ms)", &o.latency),
         option_text("bandwidth", "RATE", "payload, such as 10Gbit (default 1Gbit)", &o.bandwidth),
         option_text("keep", "LIST", "shares of the coordinates to send (default 0.1,0.01,0.001)", &o.keep),
-        option_choice("count", "frame|paper", "real frames, or 4 bytes for a value and 4 for an index (default frame)",
-                      &o.count),
+        option_choice("count", "frame|paper",
+                      "real frames, or 4 bytes for a value and 4 for an index (default frame)", &o.count),
         option_flag("no-codec", "count the transfer alone, not encoding and decoding", &o.no_codec),
         option_flag("no-map", "leave out the map", &o.no_map),
         option_text("report", "FILE", "an HTML page with the map as a picture", &o.report),
@@ -239,8 +247,10 @@ int cmd_plan(int argc, char **argv)
         .positionals = "",
         .least = 0,
         .most = 0,
-        .summary = "Say which scheme, collective and level is fastest on a link, what a step costs with each, and below which "
-                   "bandwidth compression pays. Encoding and decoding are counted as measured on this machine (once, then "
+        .summary = "Say which scheme, collective and level is fastest on a link, what a step costs with "
+                   "each, and below which "
+                   "bandwidth compression pays. Encoding and decoding are counted as measured on this "
+                   "machine (once, then "
                    "kept).",
         .options = options,
         .examples = "  tithe plan --params 25557032 --workers 8 --latency 1ms --bandwidth 10Gbit\n"

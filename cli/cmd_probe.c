@@ -37,7 +37,8 @@ static cJSON *probe_json(const tithe_probe_link *link)
 static bool write_table(const char *path, const tithe_probe_link *link)
 {
     char text[TITHE_PROBE_POINTS * 64];
-    size_t used = (size_t)snprintf(text, sizeof text, "# tithe probe: latency %.6g s, bandwidth %.6g B/s\nbytes,seconds\n",
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "# tithe probe: latency %.6g s, bandwidth %.6g B/s\nbytes,seconds\n",
                                    link->latency, link->bandwidth);
     double most = 0;
     for (size_t i = 0; i < link->count; i++) {
@@ -54,8 +55,8 @@ static int report(const tithe_probe_link *links, size_t count, const char *out, 
     if (json && !json_write(json, probe_json(link))) return EXIT_BAD;
     if (json_alone(json)) return EXIT_DONE;
     for (size_t i = 0; i < count; i++)
-        printf("rank 0 to rank %u: latency %s one way, bandwidth %s\n", links[i].to, amount_time(links[i].latency).text,
-               amount_bandwidth(links[i].bandwidth).text);
+        printf("rank 0 to rank %u: latency %s one way, bandwidth %s\n", links[i].to,
+               amount_time(links[i].latency).text, amount_bandwidth(links[i].bandwidth).text);
     if (out) printf("%s: take it with --cost table:%s\n", out, out);
     return EXIT_DONE;
 }
@@ -66,7 +67,8 @@ static int probe(train_settings *s, double seconds, const char *out, const char 
     int status = EXIT_BAD;
     const process_part part = processes_begin(s, &p);
     if (part == PART_ALL)
-        text_fail("A probe needs another process: --transport mpi under mpirun, or --transport zmq with --local 2 or roles");
+        text_fail("A probe needs another process: --transport mpi under mpirun, or --transport zmq with "
+                  "--local 2 or roles");
     if (part == PART_SERVED) status = p.status;
     if (part == PART_FIRST || part == PART_OTHER) {
         tithe_error error = {0};
@@ -100,7 +102,8 @@ int cmd_probe(int argc, char **argv)
         .positionals = "",
         .least = 0,
         .most = 0,
-        .summary = "Measure latency and bandwidth over a live transport, between rank 0 and every other rank; the slowest link "
+        .summary = "Measure latency and bandwidth over a live transport, between rank 0 and every other "
+                   "rank; the slowest link "
                    "is the answer.",
         .options = options,
         .examples = "  mpirun -n 2 tithe probe --transport mpi --out link.csv\n"

@@ -38,8 +38,8 @@ static process_part begin_mpi(train_settings *s, processes *p)
     if (s->workers == 1) s->run.workers = p->comm.size; /* as many as mpirun started */
     if (s->run.workers != p->comm.size) {
         if (p->comm.first == 0)
-            text_fail("--workers says %u, but mpirun started %u processes: leave --workers out", s->run.workers,
-                      p->comm.size);
+            text_fail("--workers says %u, but mpirun started %u processes: leave --workers out",
+                      s->run.workers, p->comm.size);
         return PART_FAILED;
     }
     return part_of(p);
@@ -53,7 +53,8 @@ static process_part begin_mpi(train_settings *s, processes *p)
 /* ---- ZeroMQ --------------------------------------------------------------------------------------------- */
 
 #ifdef TITHE_HAS_ZMQ
-static tithe_status join(const train_settings *s, const char *endpoint, bool server, processes *p, tithe_error *error)
+static tithe_status join(const train_settings *s, const char *endpoint, bool server, processes *p,
+                         tithe_error *error)
 {
     const bool star = s->run.scheme ? strcmp(s->run.scheme, "star") == 0 : s->run.downlink != NULL;
     const tithe_zmq_options o = {.endpoint = endpoint,
@@ -92,7 +93,8 @@ static int wait_for_workers(const pid_t *ids, size_t count, bool end_them)
     for (size_t i = 0; i < count; i++) {
         int status;
         if (end_them) kill(ids[i], SIGTERM);
-        while (waitpid(ids[i], &status, 0) < 0 && errno == EINTR) {}
+        while (waitpid(ids[i], &status, 0) < 0 && errno == EINTR) {
+        }
         const int ended = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BAD;
         if (ended > worst) worst = ended;
     }
@@ -144,8 +146,9 @@ static process_part begin_local(train_settings *s, processes *p)
         if (ids[started] < 0) break;
     }
     const bool all = started == s->local;
-    if (!all) text_fail("Only %zu of %llu workers could be started: %s", started, (unsigned long long)s->local,
-                        strerror(errno));
+    if (!all)
+        text_fail("Only %zu of %llu workers could be started: %s", started, (unsigned long long)s->local,
+                  strerror(errno));
     if (all) outlive_workers(ids, started);
     const int served = all ? serve(s, endpoint, p) : EXIT_BAD;
     const int worked = wait_for_workers(ids, started, !all);
@@ -174,8 +177,9 @@ static process_part begin_zmq(train_settings *s, processes *p)
         if (!s->connect) return fail_part("A worker needs --connect, such as --connect tcp://10.0.0.1:5555");
         return work(s, s->connect, p);
     }
-    return fail_part("With --transport zmq say --local N to start all here, or --role server --listen ENDPOINT, or --role "
-                     "worker --connect ENDPOINT");
+    return fail_part(
+        "With --transport zmq say --local N to start all here, or --role server --listen ENDPOINT, or --role "
+        "worker --connect ENDPOINT");
 #else
     (void)s;
     (void)p;

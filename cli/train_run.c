@@ -88,13 +88,15 @@ static void print_facts(const tithe_train_facts *f, const train_settings *s)
     const tithe_unified *u = &f->unified;
     if (!isnan(u->A)) {
         printf("A = %.4g, B = %.4g, C = %.4g, ", u->A, u->B, u->C);
-        if (isnan(u->D1)) printf("D1 unknown without a minimum, ");
-        else printf("D1 = %.4g, ", u->D1);
+        if (isnan(u->D1))
+            printf("D1 unknown without a minimum, ");
+        else
+            printf("D1 = %.4g, ", u->D1);
         printf("D2 = %.4g, rho = %.4g\n", u->D2, u->rho);
     }
     if (!isnan(f->slowdown) && f->slowdown > 1)
-        printf("predicted: %.3g times the steps of uncompressed messages (omega %.3g up, %.3g back)\n", f->slowdown,
-               f->omega_up, f->omega_down);
+        printf("predicted: %.3g times the steps of uncompressed messages (omega %.3g up, %.3g back)\n",
+               f->slowdown, f->omega_up, f->omega_down);
 }
 
 static void at_begin(void *context, const tithe_train_facts *f)
@@ -151,7 +153,8 @@ static bool at_progress(void *context, const char *what, double done)
 {
     listener *l = context;
     const double now = seconds_now();
-    if (what == l->doing && now < l->shown + 0.1) return !interrupted; /* a terminal takes longer than a step */
+    if (what == l->doing && now < l->shown + 0.1)
+        return !interrupted; /* a terminal takes longer than a step */
     l->doing = what;
     l->shown = now;
     char share[16] = "", gap[64] = "";
@@ -256,7 +259,8 @@ cJSON *train_json(const train_outcome *out)
     json_number(json, "average_loss", last->average_loss);
     json_number(json, "average_gap", last->average_gap);
     json_item(json, "target_reached",
-              r->target == TITHE_NO_TARGET ? cJSON_CreateNull() : cJSON_CreateBool(r->target == TITHE_TARGET_REACHED));
+              r->target == TITHE_NO_TARGET ? cJSON_CreateNull()
+                                           : cJSON_CreateBool(r->target == TITHE_TARGET_REACHED));
     json_number(json, "uplink_bytes", last->uplink_bytes);
     json_number(json, "downlink_bytes", last->downlink_bytes);
     json_number(json, "sent_bytes", last->sent_bytes);

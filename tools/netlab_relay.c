@@ -95,7 +95,8 @@ static void send_frame(const frame *f)
 {
     const int to = port_of(f->bytes);
     for (int p = 0; p < port_count; p++)
-        if (p != f->from && (to < 0 || to == p) && write(ports[p], f->bytes, (size_t)f->length) < 0) continue; /* full: lost */
+        if (p != f->from && (to < 0 || to == p) && write(ports[p], f->bytes, (size_t)f->length) < 0)
+            continue; /* full: lost */
 }
 
 int main(int argc, char **argv)
@@ -123,7 +124,8 @@ int main(int argc, char **argv)
         }
         if (ppoll(files, (nfds_t)port_count, until, NULL) > 0)
             for (int p = 0; p < port_count; p++)
-                while (files[p].revents & POLLIN && take_frame(p, delay)) {}
+                while (files[p].revents & POLLIN && take_frame(p, delay)) {
+                }
         while (waiting && line[head].due <= now()) {
             send_frame(&line[head]);
             head = (head + 1) % SLOTS;

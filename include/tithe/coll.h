@@ -51,8 +51,8 @@ static inline size_t tithe_part_begin(size_t n, unsigned parts, unsigned p)
 
 /* vectors[i] belongs to local rank first + i; all are replaced by the sum. `scratch` takes one vector (n floats) and
  * is needed only when ranks live elsewhere. */
-TITHE_API tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
-                                        float *scratch, tithe_error *error);
+TITHE_API tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors,
+                                        size_t n, float *scratch, tithe_error *error);
 
 /* blocks[r] and lengths[r] for all ranks: the local ones are given; the others must have room for lengths[r], which
  * everybody knows by now, and are filled. */

@@ -37,8 +37,8 @@ typedef struct tithe_estimator {
     double (*passes)(double m, size_t batch);
     /* The gradient of worker `local` (counted from 0 here) at x into g, penalty included. Returns the worker's loss
      * where that comes for free, NAN otherwise. `draw` numbers the draws of a worker within a step. */
-    double (*gradient)(const struct tithe_estimate *s, unsigned local, unsigned draw, const double *x, double *g,
-                       void *scratch);
+    double (*gradient)(const struct tithe_estimate *s, unsigned local, unsigned draw, const double *x,
+                       double *g, void *scratch);
     /* Sizes of the step: scriptL is L_US, L_IS, or the mini-batch's; n is the number of workers. All with l2. */
     tithe_unified (*unified)(double L, double scriptL, double sigma_star, double n, double m);
     double (*step_size)(double L, double scriptL, double n, double m);
@@ -66,21 +66,23 @@ typedef struct tithe_train_options {
     const char *codec, *downlink, *feedback, *downlink_feedback;
     const char *scheme, *collective;
     const char *tuner;
-    bool shared_level;  /* one level for all workers, in place of one for each */
-    const char *cost;   /* several with semicolons between them: worker i takes the i-th, round and round */
+    bool shared_level; /* one level for all workers, in place of one for each */
+    const char *cost;  /* several with semicolons between them: worker i takes the i-th, round and round */
     bool count_paper;
-    unsigned clients;   /* workers that take part in a step, drawn anew each time; 0: all of them */
-    const char *network; /* a clock that is computed: latency=,bandwidth=,compute= or a schedule; NULL: the real one */
-    const char *step_size; /* auto, X, X/k, decay:start=X,factor=F,every=K */
-    uint64_t steps;        /* 0: no limit */
-    double epochs;         /* 0: no limit */
+    unsigned clients; /* workers that take part in a step, drawn anew each time; 0: all of them */
+    const char *
+        network; /* a clock that is computed: latency=,bandwidth=,compute= or a schedule; NULL: the real one */
+    const char *step_size;          /* auto, X, X/k, decay:start=X,factor=F,every=K */
+    uint64_t steps;                 /* 0: no limit */
+    double epochs;                  /* 0: no limit */
     double target_loss, target_gap; /* NAN: none */
     uint64_t seed;
-    tithe_comm *comm;   /* the processes that share the work, one worker in each; NULL: all workers in this one */
-    unsigned threads;   /* 0: as many as there are processors */
-    bool no_optimum;    /* do not look for f*: gap stays unknown, unless a target asks for it */
-    const char *cache;  /* directory for f*: see model.h */
-    unsigned records;   /* about how many records a run with samples leaves; 0: 400 */
+    tithe_comm
+        *comm; /* the processes that share the work, one worker in each; NULL: all workers in this one */
+    unsigned threads;  /* 0: as many as there are processors */
+    bool no_optimum;   /* do not look for f*: gap stays unknown, unless a target asks for it */
+    const char *cache; /* directory for f*: see model.h */
+    unsigned records;  /* about how many records a run with samples leaves; 0: 400 */
 
     void *context;
     /* Called once, when everything is known but nothing was done. */
@@ -102,7 +104,7 @@ typedef struct tithe_train_facts {
     double script_L; /* of the sampling that is used */
     double optimum;  /* f*; NAN: not known */
     double optimum_slack;
-    double step_size; /* of step 0 */
+    double step_size;            /* of step 0 */
     double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
     double slowdown; /* predicted for compression both ways (horvath2022natural); NAN: no prediction */
     const char *codec, *downlink, *feedback, *scheme, *collective, *tuner, *cost, *cost_unit;

@@ -26,8 +26,9 @@ typedef struct tithe_link {
 
 typedef struct tithe_plan_row {
     const char *scheme, *collective;
-    double keep;            /* 1: dense */
-    double rounds, bytes;   /* latencies, and bytes one after the other: transfer = rounds * latency + bytes / bandwidth */
+    double keep; /* 1: dense */
+    double rounds,
+        bytes; /* latencies, and bytes one after the other: transfer = rounds * latency + bytes / bandwidth */
     double codec_seconds;   /* encoding, and decoding what arrives */
     double network_seconds; /* the transfer alone */
     double seconds;         /* with the codec */
@@ -39,7 +40,8 @@ typedef struct tithe_plan_request {
     tithe_link link;
     const double *keeps;
     size_t keep_count;
-    bool count_paper; /* 4 bytes for a value and 4 for an index, as the paper has it; otherwise the real frames */
+    bool
+        count_paper; /* 4 bytes for a value and 4 for an index, as the paper has it; otherwise the real frames */
     tithe_speed speed;
 } tithe_plan_request;
 
@@ -54,8 +56,8 @@ typedef struct tithe_plan {
 } tithe_plan;
 
 /* Fills rows (tithe_plan_rows of them). Workers from 1 on; levels in (0, 1]; a link that is positive and finite. */
-TITHE_API tithe_status tithe_plan_make(const tithe_plan_request *request, tithe_plan_row *rows, tithe_plan *plan,
-                                       tithe_error *error);
+TITHE_API tithe_status tithe_plan_make(const tithe_plan_request *request, tithe_plan_row *rows,
+                                       tithe_plan *plan, tithe_error *error);
 
 #ifdef __cplusplus
 }

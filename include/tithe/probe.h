@@ -26,7 +26,8 @@ typedef struct tithe_probe_link {
  * length; lengths that would take too long are left out). Called by all ranks; one rank in each process. `links` takes
  * size - 1 of them and is filled on rank 0. A peer that does not answer within the deadline of comm is an error that names
  * it. */
-TITHE_API tithe_status tithe_probe(tithe_comm *comm, double seconds, tithe_probe_link *links, tithe_error *error);
+TITHE_API tithe_status tithe_probe(tithe_comm *comm, double seconds, tithe_probe_link *links,
+                                   tithe_error *error);
 
 /* Latency and bandwidth from points: the median of the shortest messages, and the median slope between long ones, so that
  * a few late messages, and a bucket of bytes that passes unhindered, do no harm. */

@@ -18,7 +18,8 @@ static double parameter(const tithe_codec *codec, const char *name)
 
 static double index_bits(const tithe_codec *codec, size_t n)
 {
-    if (codec->selector->source == TITHE_INDICES_ALL || codec->selector->source == TITHE_INDICES_GIVEN) return 0;
+    if (codec->selector->source == TITHE_INDICES_ALL || codec->selector->source == TITHE_INDICES_GIVEN)
+        return 0;
     return n > 1 ? ceil(log2((double)n)) : 0;
 }
 

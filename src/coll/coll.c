@@ -111,7 +111,8 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
 
 /* One message for each block: they lie in different places, and a receiver knows all lengths. */
 static tithe_status gather_round(tithe_comm *comm, const tithe_collective *how, unsigned round,
-                                 uint8_t *const *blocks, const size_t *lengths, bool sending, tithe_error *error)
+                                 uint8_t *const *blocks, const size_t *lengths, bool sending,
+                                 tithe_error *error)
 {
     tithe_status status = TITHE_OK;
     for (unsigned i = 0; i < comm->local; i++) {

@@ -34,7 +34,8 @@ static void pass_part(unsigned size, unsigned rank, unsigned part, tithe_move *m
 
 static void reduce(unsigned size, unsigned rank, unsigned round, tithe_move *move)
 {
-    pass_part(size, rank, rank + 2 * size - round, move); /* after N-1 rounds this is the finished part, rank + 1 */
+    pass_part(size, rank, rank + 2 * size - round,
+              move); /* after N-1 rounds this is the finished part, rank + 1 */
     move->add = round < size - 1;
 }
 

@@ -52,7 +52,8 @@ static void gather(unsigned size, unsigned rank, unsigned round, tithe_move *mov
     const unsigned level = up ? round : 2 * levels - 1 - round, bit = 1u << level;
     move->add = false;
     meet(size, rank, level, up, move);
-    const unsigned child = rank % (2 * bit) == bit ? rank : rank + bit; /* it brings the run that begins with it */
+    const unsigned child =
+        rank % (2 * bit) == bit ? rank : rank + bit; /* it brings the run that begins with it */
     if (up) {
         const unsigned end = child + bit < size ? child + bit : size;
         move->send = move->receive = child;

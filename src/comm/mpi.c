@@ -44,7 +44,8 @@ static tithe_status look_for_bad_news(mpi_state *s, tithe_error *error)
     char why[MOST_WHY] = "";
     MPI_Recv(why, MOST_WHY, MPI_CHAR, status.MPI_SOURCE, TAG_GIVE_UP, s->comm, MPI_STATUS_IGNORE);
     why[MOST_WHY - 1] = 0;
-    return ti_fail(error, TITHE_E_PEER, (size_t)status.MPI_SOURCE, "Rank %d gave up: %.170s", status.MPI_SOURCE, why);
+    return ti_fail(error, TITHE_E_PEER, (size_t)status.MPI_SOURCE, "Rank %d gave up: %.170s",
+                   status.MPI_SOURCE, why);
 }
 
 /* Short waits stay on the core; long ones leave it to others. */
@@ -59,8 +60,8 @@ static void pause_a_moment(unsigned round)
     nanosleep(&moment, NULL);
 }
 
-static tithe_status wait_for(mpi_state *s, MPI_Request *request, double deadline, const char *what, unsigned who,
-                             tithe_error *error)
+static tithe_status wait_for(mpi_state *s, MPI_Request *request, double deadline, const char *what,
+                             unsigned who, tithe_error *error)
 {
     const double end = clock_now() + deadline;
     for (unsigned round = 0;; round++) {
@@ -72,8 +73,9 @@ static tithe_status wait_for(mpi_state *s, MPI_Request *request, double deadline
             const tithe_status status = look_for_bad_news(s, error);
             if (status) return status;
             if (clock_now() > end)
-                return ti_fail(error, TITHE_E_TIMEOUT, who, "Rank %d could not %s rank %u within %.3g seconds.", s->rank,
-                               what, who, deadline);
+                return ti_fail(error, TITHE_E_TIMEOUT, who,
+                               "Rank %d could not %s rank %u within %.3g seconds.", s->rank, what, who,
+                               deadline);
         }
         pause_a_moment(round);
     }
@@ -81,7 +83,8 @@ static tithe_status wait_for(mpi_state *s, MPI_Request *request, double deadline
 
 /* ---- the five functions -------------------------------------------------------------------------------- */
 
-static tithe_status send(void *self, unsigned from, unsigned to, const void *bytes, size_t length, tithe_error *error)
+static tithe_status send(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
+                         tithe_error *error)
 {
     (void)from;
     mpi_state *s = self;
@@ -90,7 +93,7 @@ static tithe_status send(void *self, unsigned from, unsigned to, const void *byt
         const size_t piece = length < PIECE ? length : PIECE;
         if (s->count == s->room) {
             const size_t room = s->room ? 2 * s->room : 64;
-            MPI_Request *more = realloc(s->requests, room * sizeof *more);
+            MPI_Request *more = realloc(s->requests, room * sizeof(MPI_Request));
             if (!more) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to send.");
             s->requests = more;
             s->room = room;
@@ -105,8 +108,8 @@ static tithe_status send(void *self, unsigned from, unsigned to, const void *byt
     return TITHE_OK;
 }
 
-static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *bytes, size_t length, double deadline,
-                            tithe_error *error)
+static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *bytes, size_t length,
+                            double deadline, tithe_error *error)
 {
     (void)at_rank;
     mpi_state *s = self;
@@ -147,7 +150,8 @@ static void give_up(void *self, const char *why)
     for (int rank = 0; rank < s->size; rank++) {
         if (rank == s->rank) continue;
         MPI_Request request;
-        if (MPI_Isend(text, MOST_WHY, MPI_CHAR, rank, TAG_GIVE_UP, s->comm, &request) != MPI_SUCCESS) continue;
+        if (MPI_Isend(text, MOST_WHY, MPI_CHAR, rank, TAG_GIVE_UP, s->comm, &request) != MPI_SUCCESS)
+            continue;
         const double end = clock_now() + 0.5;
         for (int done = 0; !done && clock_now() < end;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);

@@ -44,8 +44,8 @@ typedef struct peer {
 
 typedef struct zmq_state {
     void *context;
-    void *listener; /* many connect here; NULL: nobody does */
-    void *server;   /* a worker's connection to the server */
+    void *listener;      /* many connect here; NULL: nobody does */
+    void *server;        /* a worker's connection to the server */
     unsigned rank, size; /* rank `size` is the server */
     double deadline;
     peer *peers; /* size + 1 of them */
@@ -67,7 +67,8 @@ static const char *name_of(const zmq_state *s, unsigned rank, char *text, size_t
 
 /* ---- out ----------------------------------------------------------------------------------------------- */
 
-static tithe_status put(zmq_state *s, unsigned to, int kind, const void *bytes, size_t length, tithe_error *error)
+static tithe_status put(zmq_state *s, unsigned to, int kind, const void *bytes, size_t length,
+                        tithe_error *error)
 {
     peer *p = &s->peers[to];
     uint8_t head[HEAD];
@@ -76,7 +77,8 @@ static tithe_status put(zmq_state *s, unsigned to, int kind, const void *bytes, 
     put_u32(head + 8, to);
     char name[24];
     if (!p->socket)
-        return ti_fail(error, TITHE_E_PEER, to, "There is no connection to %s.", name_of(s, to, name, sizeof name));
+        return ti_fail(error, TITHE_E_PEER, to, "There is no connection to %s.",
+                       name_of(s, to, name, sizeof name));
     if (p->identity_length && zmq_send(p->socket, p->identity, p->identity_length, ZMQ_SNDMORE) < 0)
         return fail_zmq("send", error);
     if (zmq_send(p->socket, head, HEAD, ZMQ_SNDMORE) < 0 || zmq_send(p->socket, bytes, length, 0) < 0)
@@ -156,9 +158,9 @@ static tithe_status handle(zmq_state *s, arrival *a, void *socket, tithe_error *
         if (!enqueue(&s->peers[a->from], &a->body))
             status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a message.");
     } else if (a->kind == GIVE_UP) {
-        status = ti_fail(error, TITHE_E_PEER, a->from, "%s gave up: %.*s",
-                         name_of(s, a->from, name, sizeof name), (int)zmq_msg_size(&a->body),
-                         (const char *)zmq_msg_data(&a->body));
+        status =
+            ti_fail(error, TITHE_E_PEER, a->from, "%s gave up: %.*s", name_of(s, a->from, name, sizeof name),
+                    (int)zmq_msg_size(&a->body), (const char *)zmq_msg_data(&a->body));
         if (error && error->text[0] == 'r') error->text[0] = 'R';
         if (error && error->text[0] == 't') error->text[0] = 'T';
     }
@@ -193,14 +195,15 @@ static tithe_status pump(zmq_state *s, double seconds, tithe_error *error)
 
 /* ---- the five functions -------------------------------------------------------------------------------- */
 
-static tithe_status send(void *self, unsigned from, unsigned to, const void *bytes, size_t length, tithe_error *error)
+static tithe_status send(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
+                         tithe_error *error)
 {
     (void)from;
     return put(self, to, MESSAGE, bytes, length, error);
 }
 
-static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes, size_t length, double deadline,
-                            tithe_error *error)
+static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes, size_t length,
+                            double deadline, tithe_error *error)
 {
     (void)at;
     zmq_state *s = self;
@@ -211,13 +214,15 @@ static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes,
         const double left = end - clock_now();
         if (left <= 0)
             return ti_fail(error, TITHE_E_TIMEOUT, from, "Nothing came from %s to %s within %.3g seconds.",
-                           name_of(s, from, other, sizeof other), name_of(s, s->rank, me, sizeof me), deadline);
+                           name_of(s, from, other, sizeof other), name_of(s, s->rank, me, sizeof me),
+                           deadline);
         const tithe_status status = pump(s, left < 0.5 ? left : 0.5, error);
         if (status) return status;
     }
     queued *q = p->first;
     if (q->length != length)
-        return ti_fail(error, TITHE_E_MISMATCH, from, "A message of %s has %zu bytes where %zu were expected.",
+        return ti_fail(error, TITHE_E_MISMATCH, from,
+                       "A message of %s has %zu bytes where %zu were expected.",
                        name_of(s, from, other, sizeof other), q->length, length);
     memcpy(bytes, q->bytes, length);
     p->first = q->next;
@@ -256,7 +261,8 @@ static void close_zmq(void *self)
     }
     if (s->server) zmq_close(s->server);
     if (s->listener) zmq_close(s->listener);
-    if (s->context) zmq_ctx_term(s->context); /* waits for what is still to be sent, as long as ZMQ_LINGER says */
+    if (s->context)
+        zmq_ctx_term(s->context); /* waits for what is still to be sent, as long as ZMQ_LINGER says */
     free(s->peers);
     free(s);
 }
@@ -279,7 +285,8 @@ static void *open_socket(zmq_state *s, int type)
     if (!socket) return NULL;
     const int linger = 2000, unlimited = 0, timeout = (int)(s->deadline * 1000);
     zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
-    zmq_setsockopt(socket, ZMQ_SNDHWM, &unlimited, sizeof unlimited); /* a round is bounded; a send must not wait */
+    zmq_setsockopt(socket, ZMQ_SNDHWM, &unlimited,
+                   sizeof unlimited); /* a round is bounded; a send must not wait */
     zmq_setsockopt(socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
     zmq_setsockopt(socket, ZMQ_SNDTIMEO, &timeout, sizeof timeout);
     return socket;
@@ -294,17 +301,20 @@ static void write_hello(uint8_t *hello, const tithe_zmq_options *o, const char *
     snprintf((char *)hello + 12, MOST_ADDRESS, "%s", address);
 }
 
-static tithe_status check_hello(const uint8_t *hello, size_t length, const tithe_zmq_options *o, tithe_error *error)
+static tithe_status check_hello(const uint8_t *hello, size_t length, const tithe_zmq_options *o,
+                                tithe_error *error)
 {
     if (length != HELLO_BYTES || get_u32(hello) != WIRE)
         return ti_fail(error, TITHE_E_MISMATCH, 0,
                        "Something came to %s that is no worker of this version of Tithe.", o->endpoint);
     if (get_u32(hello + 4) != o->workers)
-        return ti_fail(error, TITHE_E_MISMATCH, 0, "The server waits for %u workers, but a worker expects %u.",
-                       o->workers, get_u32(hello + 4));
-    if (get_u32(hello + 8) != (uint32_t)o->peers)
         return ti_fail(error, TITHE_E_MISMATCH, 0,
-                       "Server and worker disagree on whether workers talk to each other: give both the same scheme.");
+                       "The server waits for %u workers, but a worker expects %u.", o->workers,
+                       get_u32(hello + 4));
+    if (get_u32(hello + 8) != (uint32_t)o->peers)
+        return ti_fail(
+            error, TITHE_E_MISMATCH, 0,
+            "Server and worker disagree on whether workers talk to each other: give both the same scheme.");
     return TITHE_OK;
 }
 
@@ -313,7 +323,8 @@ static tithe_status listen_at(zmq_state *s, const char *endpoint, tithe_error *e
     s->listener = open_socket(s, ZMQ_ROUTER);
     if (!s->listener) return fail_zmq("open a socket", error);
     if (zmq_bind(s->listener, endpoint) != 0)
-        return ti_fail(error, TITHE_E_PEER, 0, "Cannot listen at '%s': %s.", endpoint, zmq_strerror(zmq_errno()));
+        return ti_fail(error, TITHE_E_PEER, 0, "Cannot listen at '%s': %s.", endpoint,
+                       zmq_strerror(zmq_errno()));
     return TITHE_OK;
 }
 
@@ -333,15 +344,17 @@ static tithe_status gather_workers(zmq_state *s, const tithe_zmq_options *o, tit
 {
     tithe_status status = listen_at(s, o->endpoint, error);
     uint8_t *book = calloc(o->workers + 1u, MOST_ADDRESS);
-    if (!book && !status) status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the workers.");
+    if (!book && !status)
+        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the workers.");
     const double end = clock_now() + s->deadline;
     unsigned here = 0;
     while (!status && here < o->workers) {
         zmq_pollitem_t item = {.socket = s->listener, .events = ZMQ_POLLIN};
         const double left = end - clock_now();
         if (left <= 0)
-            status = ti_fail(error, TITHE_E_TIMEOUT, here, "Only %u of %u workers came to %s within %.3g seconds.", here,
-                             o->workers, o->endpoint, s->deadline);
+            status =
+                ti_fail(error, TITHE_E_TIMEOUT, here, "Only %u of %u workers came to %s within %.3g seconds.",
+                        here, o->workers, o->endpoint, s->deadline);
         if (status || zmq_poll(&item, 1, 200) <= 0) continue;
         arrival a;
         if (!take(s->listener, true, &a)) continue;
@@ -373,7 +386,8 @@ static tithe_status gather_workers(zmq_state *s, const tithe_zmq_options *o, tit
 }
 
 /* A port of its own. The server knows from which host we come, and tells the others. */
-static tithe_status listen_for_peers(zmq_state *s, const tithe_zmq_options *o, char *address, tithe_error *error)
+static tithe_status listen_for_peers(zmq_state *s, const tithe_zmq_options *o, char *address,
+                                     tithe_error *error)
 {
     char bound[MOST_ADDRESS] = "";
     size_t length = sizeof bound;
@@ -405,8 +419,9 @@ static tithe_status meet_peers(zmq_state *s, const uint8_t *book, tithe_error *e
     for (unsigned r = s->rank + 1; r < s->size && !status; r++)
         while (!s->peers[r].socket && !status) {
             if (clock_now() > end)
-                status = ti_fail(error, TITHE_E_TIMEOUT, r, "Rank %u did not connect to rank %u within %.3g seconds.", r,
-                                 s->rank, s->deadline);
+                status = ti_fail(error, TITHE_E_TIMEOUT, r,
+                                 "Rank %u did not connect to rank %u within %.3g seconds.", r, s->rank,
+                                 s->deadline);
             else
                 status = pump(s, 0.2, error);
         }
@@ -424,7 +439,8 @@ static tithe_status join(zmq_state *s, const tithe_zmq_options *o, tithe_error *
     if (status) return status;
     s->server = open_socket(s, ZMQ_DEALER);
     if (!s->server || zmq_connect(s->server, o->endpoint) != 0)
-        return ti_fail(error, TITHE_E_PEER, 0, "Cannot connect to '%s': %s.", o->endpoint, zmq_strerror(zmq_errno()));
+        return ti_fail(error, TITHE_E_PEER, 0, "Cannot connect to '%s': %s.", o->endpoint,
+                       zmq_strerror(zmq_errno()));
     s->peers[s->size].socket = s->server;
     uint8_t hello[HELLO_BYTES];
     write_hello(hello, o, address);
@@ -456,8 +472,10 @@ static tithe_status join(zmq_state *s, const tithe_zmq_options *o, tithe_error *
 tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm *comm, tithe_error *error)
 {
     if (!o || !o->endpoint || o->workers < 1 || o->workers >= MOST_SOCKETS)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "An endpoint such as tcp://127.0.0.1:5555 and 1 to %d workers are "
-                       "needed.", MOST_SOCKETS - 1);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "An endpoint such as tcp://127.0.0.1:5555 and 1 to %d workers are "
+                       "needed.",
+                       MOST_SOCKETS - 1);
     zmq_state *s = calloc(1, sizeof *s);
     if (s) {
         s->size = s->rank = o->workers;

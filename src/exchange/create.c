@@ -21,7 +21,8 @@ static bool is_auto(const char *name)
     return !name || strcmp(name, "auto") == 0;
 }
 
-static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme, tithe_error *error)
+static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme,
+                                tithe_error *error)
 {
     if (is_auto(c->scheme)) {
         const bool dense = strcmp(tithe_codec_spec(c->codec), "all|raw") == 0 && !c->feedback->keeps;
@@ -33,7 +34,8 @@ static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_sche
             *scheme = schemes[i];
             return TITHE_OK;
         }
-    return ti_fail(error, TITHE_E_SPEC, 0, "There is no scheme '%s': take auto, dense, gather or star.", c->scheme);
+    return ti_fail(error, TITHE_E_SPEC, 0, "There is no scheme '%s': take auto, dense, gather or star.",
+                   c->scheme);
 }
 
 /* Is `name` one of "a|b|c"? */
@@ -54,8 +56,8 @@ static tithe_status find_collective(const tithe_exchange_config *c, const tithe_
     name[length] = 0;
     if (!is_auto(c->collective)) {
         if (!in_list(scheme->collectives, c->collective))
-            return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.", scheme->name,
-                           scheme->collectives, c->collective);
+            return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.",
+                           scheme->name, scheme->collectives, c->collective);
         snprintf(name, sizeof name, "%s", c->collective);
     }
     *collective = tithe_collective_find(name); /* NULL for allgather, which is the scheme's own */
@@ -69,9 +71,10 @@ static tithe_status expect_contraction(const tithe_codec *codec, const tithe_fee
     if (!codec || !feedback || !feedback->contracts || !codec->has_level) return TITHE_OK;
     const double omega = tithe_codec_claims(codec, n).omega;
     if (omega < 1) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0,
-                   "%s has omega = %.3g, and under %s what is kept would blow up from 1 on: write scale=contractive.",
-                   tithe_codec_spec(codec), omega, feedback->name);
+    return ti_fail(
+        error, TITHE_E_SPEC, 0,
+        "%s has omega = %.3g, and under %s what is kept would blow up from 1 on: write scale=contractive.",
+        tithe_codec_spec(codec), omega, feedback->name);
 }
 
 static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n,
@@ -193,9 +196,9 @@ static tithe_status make_room(tithe_exchange *ex, tithe_error *error)
     ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
     ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);
     if (enough && ex->config.feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
-    if (!enough || !make_lanes(ex) || !make_workers(ex) || !make_server(ex) ||
-        !make_inbox(ex))
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %u ranks with %zu numbers each.",
+    if (!enough || !make_lanes(ex) || !make_workers(ex) || !make_server(ex) || !make_inbox(ex))
+        return ti_fail(error, TITHE_E_MEMORY, 0,
+                       "There is not enough memory for %u ranks with %zu numbers each.",
                        ex->config.comm->local, ex->n);
     return TITHE_OK;
 }
@@ -204,7 +207,8 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
                                    tithe_error *error)
 {
     if (!config || !config->comm || !config->codec || !ex)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A group of ranks, a codec and a place for the exchange are needed.");
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "A group of ranks, a codec and a place for the exchange are needed.");
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
     const tithe_scheme *scheme = NULL;
@@ -220,8 +224,9 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     made->scheme = scheme;
     made->collective = collective;
     made->n = n;
-    made->last = (tithe_exchange_record){
-        .scheme = scheme->name, .collective = collective ? collective->name : scheme->collectives, .reason = ""};
+    made->last = (tithe_exchange_record){.scheme = scheme->name,
+                                         .collective = collective ? collective->name : scheme->collectives,
+                                         .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
     if (c.shared_level) status = find_levels(made, error);
     if (!status) status = make_room(made, error);

@@ -11,7 +11,7 @@ typedef enum worker_state { WORKER_IDLE, WORKER_PUT, WORKER_SKIPS } worker_state
 /* A local rank. */
 typedef struct exchange_worker {
     worker_state state;
-    float *kept;   /* feedback.h */
+    float *kept; /* feedback.h */
     uint8_t *frame;
     tithe_frame_info info;
     double energy, unsent;
@@ -42,11 +42,11 @@ struct tithe_exchange {
     float **vectors; /* of the local ranks, where the scheme wants gradients as they are; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
-    tithe_codec *raw;    /* all|raw, for what is not compressed */
-    size_t raw_bytes;    /* of its frames */
-    float *aggregate;    /* where the feedback aggregates: the mean of what all ranks sent so far */
-    float *sum;          /* the server's */
-    float *server_kept;  /* the server's own feedback */
+    tithe_codec *raw;   /* all|raw, for what is not compressed */
+    size_t raw_bytes;   /* of its frames */
+    float *aggregate;   /* where the feedback aggregates: the mean of what all ranks sent so far */
+    float *sum;         /* the server's */
+    float *server_kept; /* the server's own feedback */
     uint8_t *down_frame;
     size_t down_capacity, down_bytes; /* room, and what was sent last */
     /* where ranks live in other processes: room for their frames, and what is known of them */
@@ -75,8 +75,8 @@ const tithe_cost *ti_exchange_cost(const tithe_exchange *ex, unsigned local);
 tithe_tuner_call ti_exchange_tuner_call(const tithe_exchange *ex, unsigned local, const exchange_lane *lane,
                                         const float *x, double gamma);
 tithe_feedback_call ti_exchange_feedback_call(const tithe_exchange *ex, const exchange_worker *w,
-                                              const tithe_call *call, const exchange_lane *lane, const float *g,
-                                              double gamma);
+                                              const tithe_call *call, const exchange_lane *lane,
+                                              const float *g, double gamma);
 /* Encode at the level of the call, and measure what was left. x is what was formed, where it was. */
 tithe_status ti_exchange_encode(const tithe_exchange *ex, exchange_worker *w, const tithe_feedback_call *c,
                                 bool formed, const float *x, tithe_error *error);
@@ -102,8 +102,8 @@ static inline bool exchange_is_remote(const tithe_exchange *ex)
 }
 
 /* Add the message of one rank, wherever it came from, to y, times weight. */
-tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length, double weight,
-                                float *y, tithe_error *error);
+tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length,
+                                double weight, float *y, tithe_error *error);
 
 /* Count the messages of this step: each rank's own, and the way back, `down` bytes to each rank. */
 void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_bits);

@@ -36,8 +36,8 @@ tithe_tuner_call ti_exchange_tuner_call(const tithe_exchange *ex, unsigned local
                               .scratch_size = ex->tuner_scratch_size};
 }
 
-static tithe_status choose_level(const tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *x,
-                                 double gamma, tithe_call *call, tithe_error *error)
+static tithe_status choose_level(const tithe_exchange *ex, exchange_worker *w, exchange_lane *lane,
+                                 const float *x, double gamma, tithe_call *call, tithe_error *error)
 {
     const tithe_tuner_call c = ti_exchange_tuner_call(ex, (unsigned)(w - ex->workers), lane, x, gamma);
     tithe_choice choice;
@@ -49,8 +49,8 @@ static tithe_status choose_level(const tithe_exchange *ex, exchange_worker *w, e
 }
 
 tithe_feedback_call ti_exchange_feedback_call(const tithe_exchange *ex, const exchange_worker *w,
-                                              const tithe_call *call, const exchange_lane *lane, const float *g,
-                                              double gamma)
+                                              const tithe_call *call, const exchange_lane *lane,
+                                              const float *g, double gamma)
 {
     return (tithe_feedback_call){.codec = ex->config.codec,
                                  .call = call,
@@ -79,7 +79,8 @@ static tithe_status expect_finite(const float *g, size_t n, tithe_error *error)
 {
     const size_t bad = ti_find_nonfinite(TITHE_F32, g, n);
     if (bad == n) return TITHE_OK;
-    return ti_fail(error, TITHE_E_NONFINITE, bad, "The gradient holds %g at position %zu.", (double)g[bad], bad);
+    return ti_fail(error, TITHE_E_NONFINITE, bad, "The gradient holds %g at position %zu.", (double)g[bad],
+                   bad);
 }
 
 static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call *call, exchange_lane *lane,
@@ -120,8 +121,8 @@ static tithe_status find_worker(tithe_exchange *ex, unsigned rank, exchange_work
     return TITHE_OK;
 }
 
-tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
-                                tithe_error *error)
+tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
+                                double gamma, tithe_error *error)
 {
     exchange_worker *w = NULL;
     tithe_status status = find_worker(ex, rank, &w, error);

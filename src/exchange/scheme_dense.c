@@ -7,10 +7,12 @@ static const char *refuse(const tithe_exchange_config *config)
 {
     const char *spec = tithe_codec_spec(config->codec);
     if (strcmp(spec, "all|raw") != 0)
-        return "The scheme 'dense' sends whole gradients: take --codec 'all|raw', or the scheme gather or star.";
+        return "The scheme 'dense' sends whole gradients: take --codec 'all|raw', or the scheme gather or "
+               "star.";
     if (config->feedback && config->feedback->keeps)
         return "The scheme 'dense' leaves nothing unsent: take --feedback none.";
-    if (config->downlink) return "The scheme 'dense' has no way back of its own: take --scheme star for --downlink.";
+    if (config->downlink)
+        return "The scheme 'dense' has no way back of its own: take --scheme star for --downlink.";
     return NULL;
 }
 

@@ -15,7 +15,8 @@ enum { LENGTH_BYTES = 4 };
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (config->downlink)
-        return "The scheme 'gather' has no way back that could be compressed: take --scheme star for --downlink.";
+        return "The scheme 'gather' has no way back that could be compressed: take --scheme star for "
+               "--downlink.";
     return NULL;
 }
 
@@ -51,7 +52,8 @@ static tithe_status gather_lengths(tithe_exchange *ex, uint64_t *total, tithe_er
     }
     for (unsigned i = 0; i < comm->local; i++)
         put_u32(ex->blocks[comm->first + i], (uint32_t)length_of(&ex->workers[i]));
-    const tithe_status status = tithe_all_gather(comm, tithe_collective_find("ring"), ex->blocks, ex->lengths, error);
+    const tithe_status status =
+        tithe_all_gather(comm, tithe_collective_find("ring"), ex->blocks, ex->lengths, error);
     *total = 0;
     for (unsigned r = 0; r < comm->size; r++) {
         ex->lengths[r] = get_u32(ex->length_bytes + (size_t)r * LENGTH_BYTES);
@@ -69,7 +71,8 @@ static tithe_status gather_frames(tithe_exchange *ex, float *update, tithe_error
         ex->blocks[r] = here ? ex->workers[r - comm->first].frame : at;
         if (!here) at += ex->lengths[r];
     }
-    tithe_status status = tithe_all_gather(comm, tithe_collective_find("ring"), ex->blocks, ex->lengths, error);
+    tithe_status status =
+        tithe_all_gather(comm, tithe_collective_find("ring"), ex->blocks, ex->lengths, error);
     const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex));
     for (unsigned r = 0; r < comm->size && !status; r++)
         if (ex->lengths[r])
@@ -77,17 +80,21 @@ static tithe_status gather_frames(tithe_exchange *ex, float *update, tithe_error
     return status;
 }
 
-static tithe_status send_part(tithe_exchange *ex, unsigned to, unsigned part, const float *from, tithe_error *error)
+static tithe_status send_part(tithe_exchange *ex, unsigned to, unsigned part, const float *from,
+                              tithe_error *error)
 {
     const tithe_comm *comm = ex->config.comm;
-    const size_t begin = tithe_part_begin(ex->n, comm->size, part), end = tithe_part_begin(ex->n, comm->size, part + 1);
+    const size_t begin = tithe_part_begin(ex->n, comm->size, part),
+                 end = tithe_part_begin(ex->n, comm->size, part + 1);
     return ti_comm_send(ex->config.comm, comm->first, to, from + begin, (end - begin) * sizeof *from, error);
 }
 
-static tithe_status receive_part(tithe_exchange *ex, unsigned from, unsigned part, float *to, tithe_error *error)
+static tithe_status receive_part(tithe_exchange *ex, unsigned from, unsigned part, float *to,
+                                 tithe_error *error)
 {
     const tithe_comm *comm = ex->config.comm;
-    const size_t begin = tithe_part_begin(ex->n, comm->size, part), end = tithe_part_begin(ex->n, comm->size, part + 1);
+    const size_t begin = tithe_part_begin(ex->n, comm->size, part),
+                 end = tithe_part_begin(ex->n, comm->size, part + 1);
     return ti_comm_receive(ex->config.comm, comm->first, from, to + begin, (end - begin) * sizeof *to, error);
 }
 
@@ -102,7 +109,8 @@ static tithe_status sum_by_parts(tithe_exchange *ex, float *update, tithe_error 
     tithe_status status = ti_exchange_decode_all(ex, weight, ex->sum, error);
     for (unsigned r = 0; r < comm->size && !status; r++)
         if (r != me) status = send_part(ex, r, r, ex->sum, error);
-    const size_t begin = tithe_part_begin(ex->n, comm->size, me), end = tithe_part_begin(ex->n, comm->size, me + 1);
+    const size_t begin = tithe_part_begin(ex->n, comm->size, me),
+                 end = tithe_part_begin(ex->n, comm->size, me + 1);
     for (unsigned r = 0; r < comm->size && !status; r++) { /* in rank order, as if all frames were here */
         if (r != me) status = receive_part(ex, r, me, theirs, error);
         const float *from = r == me ? ex->sum : theirs;
@@ -128,7 +136,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
         status = gather_lengths(ex, &total, error);
         if (!status)
             status = total <= sizeof(float) * (uint64_t)ex->n ? gather_frames(ex, update, error)
-                                                               : sum_by_parts(ex, update, error);
+                                                              : sum_by_parts(ex, update, error);
     }
     if (!status) ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
     return status;

@@ -38,7 +38,8 @@ bool ti_run_classifies(const run *r)
 /* What is known of the whole run: sums over the workers of all processes. */
 typedef struct overview {
     double uplink, downlink, sent, paper, cost, downlink_cost;
-    double ranks, measured, level, kept, residual, unsent, stopped; /* those of the last step times the ranks that were put */
+    double ranks, measured, level, kept, residual, unsent,
+        stopped; /* those of the last step times the ranks that were put */
 } overview;
 enum { OVERVIEW = sizeof(overview) / sizeof(double) };
 

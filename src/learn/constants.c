@@ -106,8 +106,8 @@ static double sum_of(const double *values, unsigned n)
     return sum;
 }
 
-tithe_status ti_noise(const tithe_problem *p, struct tithe_pool *pool, const double *optimum, const double *weights,
-                      tithe_constants *constants, double *sigma, tithe_error *error)
+tithe_status ti_noise(const tithe_problem *p, struct tithe_pool *pool, const double *optimum,
+                      const double *weights, tithe_constants *constants, double *sigma, tithe_error *error)
 {
     tithe_status status = ti_expect_all_workers(p, error);
     if (status) return status;

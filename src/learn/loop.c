@@ -89,7 +89,8 @@ static void compute_lane(void *context, unsigned l)
 
 static double numbers_in_a_step(const run *r)
 {
-    const double rows = r->estimator->samples ? (double)r->estimate.batch * r->share->local : (double)r->share->rows;
+    const double rows =
+        r->estimator->samples ? (double)r->estimate.batch * r->share->local : (double)r->share->rows;
     const double width = (double)r->share->nonzeros / (double)r->share->rows;
     return rows * width + (double)r->size * r->share->local;
 }
@@ -150,9 +151,10 @@ static void put_lane(void *context, unsigned l)
     put_context *c = context;
     run *r = c->r;
     for (unsigned w = l; w < r->share->local && !c->status[l]; w += r->lane_count)
-        c->status[l] = takes_part(r, w) ? tithe_exchange_put(r->exchange, r->comm->first + w, l,
-                                                             r->gradients + w * r->size, r->gamma, &c->errors[l])
-                                        : tithe_exchange_skip(r->exchange, r->comm->first + w, r->gamma, &c->errors[l]);
+        c->status[l] = takes_part(r, w)
+                           ? tithe_exchange_put(r->exchange, r->comm->first + w, l,
+                                                r->gradients + w * r->size, r->gamma, &c->errors[l])
+                           : tithe_exchange_skip(r->exchange, r->comm->first + w, r->gamma, &c->errors[l]);
 }
 
 /* A step size that is worth a try after one that was too long. */
@@ -195,12 +197,14 @@ static void apply_update(run *r)
 
 static tithe_status expect_sane(run *r, tithe_error *error)
 {
-    const double loss = r->last.loss, most = 100 * fmax(fabs(r->first_loss), 1e-3); /* x_0 = 0 is no bad start */
+    const double loss = r->last.loss,
+                 most = 100 * fmax(fabs(r->first_loss), 1e-3); /* x_0 = 0 is no bad start */
     if (isfinite(loss) && loss <= most) return TITHE_OK;
-    return ti_fail(error, TITHE_E_DIVERGED, r->step,
-                   "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
-                   loss, (unsigned long long)r->step, r->first_loss, shorter_step(r),
-                   r->feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
+    return ti_fail(
+        error, TITHE_E_DIVERGED, r->step,
+        "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
+        loss, (unsigned long long)r->step, r->first_loss, shorter_step(r),
+        r->feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
 }
 
 /* ---- when to look, and when to stop ------------------------------------------------------------------- */
@@ -236,8 +240,7 @@ static uint64_t record_distance(const run *r)
 {
     const bool costly = is_costly(r);
     const double each = costly ? 1 : 8, least = costly ? 5 : 20, most = r->o->records ? r->o->records : 400;
-    const double passes = passes_in_a_step(r) +
-                          (r->estimator == &ti_estimator_lsvrg ? 1 / r->m : 0);
+    const double passes = passes_in_a_step(r) + (r->estimator == &ti_estimator_lsvrg ? 1 / r->m : 0);
     double steps = INFINITY;
     if (r->o->steps) steps = (double)r->o->steps;
     if (r->o->epochs > 0) steps = fmin(steps, r->o->epochs / passes);
@@ -312,7 +315,8 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     compute_gradients(r);
     if (free_loss) { /* the gradients brought the loss of the x that they were computed at */
         const double loss = mean_loss(r);
-        if (isnan(loss) && run_is_remote(r)) return ti_fail(error, TITHE_E_PEER, 0, "Another process failed in a step.");
+        if (isnan(loss) && run_is_remote(r))
+            return ti_fail(error, TITHE_E_PEER, 0, "Another process failed in a step.");
         status = look(r, loss, error);
         if (status || is_done(r)) return status;
     }

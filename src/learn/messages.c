@@ -7,7 +7,8 @@
 #include "codec/codec.h"
 #include "learn/run.h"
 
-static tithe_status make_codec(const char *spec, bool contractive, bool open, tithe_codec **codec, tithe_error *error)
+static tithe_status make_codec(const char *spec, bool contractive, bool open, tithe_codec **codec,
+                               tithe_error *error)
 {
     const tithe_codec_options options = {.contractive = contractive, .open_level = open};
     return tithe_codec_create(spec, &options, codec, error);
@@ -25,7 +26,8 @@ static tithe_status default_feedback(const char *spec, const char **name, tithe_
 }
 
 /* A codec that states its level is sent at that level; the others are tuned. */
-static tithe_status find_tuner(const char *spec, const char *name, const tithe_tuner **tuner, tithe_error *error)
+static tithe_status find_tuner(const char *spec, const char *name, const tithe_tuner **tuner,
+                               tithe_error *error)
 {
     tithe_codec *codec;
     tithe_status status = make_codec(spec, false, true, &codec, error);
@@ -47,7 +49,8 @@ static tithe_status make_costs(run *r, tithe_error *error)
     for (const char *c = text; *c; c++) count += *c == ';';
     r->costs = calloc(count, sizeof *r->costs);
     r->rank_costs = calloc(r->o->workers, sizeof *r->rank_costs);
-    if (!r->costs || !r->rank_costs) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for costs.");
+    if (!r->costs || !r->rank_costs)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for costs.");
     tithe_status status = TITHE_OK;
     while (!status && r->cost_count < count) {
         char spec[512];
@@ -57,8 +60,9 @@ static tithe_status make_costs(run *r, tithe_error *error)
         if (status) return status;
         const char *unit = tithe_cost_unit(r->costs[r->cost_count++]), *first = tithe_cost_unit(r->costs[0]);
         if (strcmp(unit, first) != 0)
-            return ti_fail(error, TITHE_E_SPEC, 0, "Costs in %s and in %s cannot be added: give all workers the same unit.",
-                           first, unit);
+            return ti_fail(error, TITHE_E_SPEC, 0,
+                           "Costs in %s and in %s cannot be added: give all workers the same unit.", first,
+                           unit);
         text += length + 1;
     }
     for (unsigned w = 0; w < r->o->workers; w++) r->rank_costs[w] = r->costs[w % count];
@@ -73,16 +77,19 @@ tithe_status ti_run_codecs(run *r, tithe_error *error)
     if (!feedback) status = default_feedback(spec, &feedback, error);
     if (!status) status = tithe_feedback_find(feedback, &r->feedback, error);
     if (!status) status = find_tuner(spec, o->tuner, &r->tuner, error);
-    if (!status) status = make_codec(spec, r->feedback->contracts || r->tuner, r->tuner != NULL, &r->codec, error);
+    if (!status)
+        status = make_codec(spec, r->feedback->contracts || r->tuner, r->tuner != NULL, &r->codec, error);
     if (!status) status = make_costs(r, error);
-    if (!status) status = tithe_feedback_find(or_else(o->downlink_feedback, "none"), &r->downlink_feedback, error);
+    if (!status)
+        status = tithe_feedback_find(or_else(o->downlink_feedback, "none"), &r->downlink_feedback, error);
     if (!status && o->downlink) status = find_tuner(o->downlink, NULL, &r->downlink_tuner, error);
     if (!status && o->downlink)
-        status = make_codec(o->downlink, r->downlink_feedback->contracts || r->downlink_tuner, r->downlink_tuner != NULL,
-                            &r->downlink, error);
+        status = make_codec(o->downlink, r->downlink_feedback->contracts || r->downlink_tuner,
+                            r->downlink_tuner != NULL, &r->downlink, error);
     if (!status && o->downlink_feedback && r->downlink_feedback->keeps && !o->downlink)
-        status = ti_fail(error, TITHE_E_SPEC, 0,
-                         "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");
+        status = ti_fail(
+            error, TITHE_E_SPEC, 0,
+            "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");
     if (status) return status;
     r->threshold = NAN;
     if (r->codec->selector->absolute && !r->tuner) r->threshold = r->codec->selector_params[0];

@@ -12,17 +12,32 @@
 
 enum { LATENCY, BANDWIDTH, COMPUTE };
 static const tithe_param params[] = {
-    [LATENCY] = {.name = "latency", .doc = "one way", .fallback = NAN, .min = 0, .max = 1e6, .unit = TITHE_UNIT_SECONDS},
-    [BANDWIDTH] = {.name = "bandwidth", .doc = "payload that arrives", .fallback = NAN, .min = 1e-3, .max = 1e18,
+    [LATENCY] = {.name = "latency",
+                 .doc = "one way",
+                 .fallback = NAN,
+                 .min = 0,
+                 .max = 1e6,
+                 .unit = TITHE_UNIT_SECONDS},
+    [BANDWIDTH] = {.name = "bandwidth",
+                   .doc = "payload that arrives",
+                   .fallback = NAN,
+                   .min = 1e-3,
+                   .max = 1e18,
                    .unit = TITHE_UNIT_RATE},
-    [COMPUTE] = {.name = "compute", .doc = "of a gradient", .fallback = 0, .min = 0, .max = 1e6, .unit = TITHE_UNIT_SECONDS},
+    [COMPUTE] = {.name = "compute",
+                 .doc = "of a gradient",
+                 .fallback = 0,
+                 .min = 0,
+                 .max = 1e6,
+                 .unit = TITHE_UNIT_SECONDS},
     {.name = NULL},
 };
 
 /* Milliseconds and Gbit/s over epochs (tyagi2023): a network that changes suddenly, and one that drifts. */
 static const char c1[] = "0-12 1ms 25Gbit\n12-24 1ms 1Gbit\n24-36 50ms 1Gbit\n36+ 50ms 25Gbit\n";
-static const char c2[] = "0-4 1ms 25Gbit\n4-8 2ms 20Gbit\n8-12 4ms 15Gbit\n12-16 8ms 10Gbit\n16-20 16ms 5Gbit\n20-28 32ms 1Gbit\n"
-                         "28-32 16ms 5Gbit\n32-36 8ms 10Gbit\n36-40 4ms 15Gbit\n40-44 2ms 20Gbit\n44+ 1ms 25Gbit\n";
+static const char c2[] =
+    "0-4 1ms 25Gbit\n4-8 2ms 20Gbit\n8-12 4ms 15Gbit\n12-16 8ms 10Gbit\n16-20 16ms 5Gbit\n20-28 32ms 1Gbit\n"
+    "28-32 16ms 5Gbit\n32-36 8ms 10Gbit\n36-40 4ms 15Gbit\n40-44 2ms 20Gbit\n44+ 1ms 25Gbit\n";
 
 /* ---- schedules ------------------------------------------------------------------------------------------------ */
 
@@ -37,8 +52,9 @@ static tithe_status read_line(const char *name, unsigned line, char *text, netwo
     const bool last = strcmp(end, "+") == 0;
     const double to = *end == '-' ? strtod(end + 1, &end) : INFINITY;
     if (got != 3 || (!last && *end) || !(from >= 0) || !(to > from))
-        return ti_fail(error, TITHE_E_DATA, line, "%s:%u: a line is 'FROM-TO LATENCY BANDWIDTH', such as '12-24 1ms 1Gbit'.",
-                       name, line);
+        return ti_fail(error, TITHE_E_DATA, line,
+                       "%s:%u: a line is 'FROM-TO LATENCY BANDWIDTH', such as '12-24 1ms 1Gbit'.", name,
+                       line);
     snprintf(spec, sizeof spec, "latency=%s,bandwidth=%s", latency, bandwidth);
     double values[TITHE_MAX_PARAMS];
     tithe_error why = {0};
@@ -46,8 +62,10 @@ static tithe_status read_line(const char *name, unsigned line, char *text, netwo
         return ti_fail(error, TITHE_E_DATA, line, "%s:%u: %.180s", name, line, why.text);
     const double expected = n->count ? n->phases[n->count - 1].to : 0;
     if (from != expected)
-        return ti_fail(error, TITHE_E_DATA, line, "%s:%u: epoch %g follows where %g was expected: a schedule has no gap and "
-                       "no overlap.", name, line, from, expected);
+        return ti_fail(error, TITHE_E_DATA, line,
+                       "%s:%u: epoch %g follows where %g was expected: a schedule has no gap and "
+                       "no overlap.",
+                       name, line, from, expected);
     network_phase *more = realloc(n->phases, (n->count + 1) * sizeof *more);
     if (!more) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a schedule.");
     n->phases = more;
@@ -66,7 +84,8 @@ static tithe_status read_schedule(const char *name, char *text, network *n, tith
         at = end ? end + 1 : NULL;
     }
     if (!status && n->count == 0)
-        status = ti_fail(error, TITHE_E_DATA, 0, "%s: there is no line 'FROM-TO LATENCY BANDWIDTH' in it.", name);
+        status =
+            ti_fail(error, TITHE_E_DATA, 0, "%s: there is no line 'FROM-TO LATENCY BANDWIDTH' in it.", name);
     return status;
 }
 
@@ -75,8 +94,10 @@ static tithe_status read_file(const char *path, network *n, tithe_error *error)
     enum { MOST = 1 << 20 };
     FILE *file = fopen(path, "r");
     if (!file)
-        return ti_fail(error, TITHE_E_FILE, 0, "--network takes latency=1ms,bandwidth=100Mbit, C1, C2 or a schedule file; "
-                       "'%.80s' cannot be read: %s.", path, strerror(errno));
+        return ti_fail(error, TITHE_E_FILE, 0,
+                       "--network takes latency=1ms,bandwidth=100Mbit, C1, C2 or a schedule file; "
+                       "'%.80s' cannot be read: %s.",
+                       path, strerror(errno));
     char *text = calloc(MOST + 1, 1);
     const size_t length = text ? fread(text, 1, MOST, file) : 0;
     fclose(file);
@@ -100,7 +121,8 @@ static tithe_status take_compute(char *text, network *n, tithe_error *error)
     if (!comma) return TITHE_OK;
     double values[TITHE_MAX_PARAMS];
     const size_t length = strlen(comma + 1);
-    const tithe_status status = ti_spec_read("network", (spec_piece){comma + 1, 0, length}, params, values, error);
+    const tithe_status status =
+        ti_spec_read("network", (spec_piece){comma + 1, 0, length}, params, values, error);
     if (!status) n->compute = values[COMPUTE];
     *comma = 0;
     return status;
@@ -114,7 +136,8 @@ static tithe_status read_steady(const char *text, network *n, tithe_error *error
     if (status) return status;
     ti_spec_defaults(params, values);
     if (isnan(values[LATENCY]) || isnan(values[BANDWIDTH]))
-        return ti_fail(error, TITHE_E_SPEC, 0, "--network needs both latency= and bandwidth=, such as "
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "--network needs both latency= and bandwidth=, such as "
                        "latency=1ms,bandwidth=100Mbit.");
     n->phases = malloc(sizeof *n->phases);
     if (!n->phases) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a network.");
@@ -127,10 +150,12 @@ static tithe_status read_steady(const char *text, network *n, tithe_error *error
 tithe_status ti_network_read(const char *text, network *n, tithe_error *error)
 {
     *n = (network){0};
-    if (strncmp(text, "latency=", 8) == 0 || strncmp(text, "bandwidth=", 10) == 0 || strncmp(text, "compute=", 8) == 0)
+    if (strncmp(text, "latency=", 8) == 0 || strncmp(text, "bandwidth=", 10) == 0 ||
+        strncmp(text, "compute=", 8) == 0)
         return read_steady(text, n, error);
     char name[512], built_in[sizeof c2];
-    if (strlen(text) >= sizeof name) return ti_fail(error, TITHE_E_SPEC, 0, "The name of a schedule is shorter.");
+    if (strlen(text) >= sizeof name)
+        return ti_fail(error, TITHE_E_SPEC, 0, "The name of a schedule is shorter.");
     memcpy(name, text, strlen(text) + 1);
     tithe_status status = take_compute(name, n, error);
     if (status) return status;

@@ -89,7 +89,8 @@ static bool solve(newton *s, double rest)
     for (size_t i = 0; i < s->n; i++) s->r[i] = -s->g[i];
     double energy = precondition(s, s->trial);
     memcpy(s->q, s->trial, s->n * sizeof *s->q);
-    for (int i = 0; i < MOST_PRODUCTS && sqrt(ti_dot(s->n, s->r, s->r)) > rest && ti_optimum_go_on(s->asked); i++) {
+    for (int i = 0; i < MOST_PRODUCTS && sqrt(ti_dot(s->n, s->r, s->r)) > rest && ti_optimum_go_on(s->asked);
+         i++) {
         if (!multiply(s, s->q, s->v)) return false;
         const double length = energy / ti_dot(s->n, s->q, s->v);
         if (!isfinite(length)) break;

@@ -30,7 +30,8 @@ static tithe_status open_data(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
     if (!o->data)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is no data: name a file or a set of `tithe list data`.");
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "There is no data: name a file or a set of `tithe list data`.");
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
     tithe_status status = tithe_model_find(or_else(o->model, "logistic"), &model, params, error);
@@ -41,12 +42,13 @@ static tithe_status open_data(run *r, tithe_error *error)
     tithe_data *all = NULL;
     status = tithe_data_open(o->data, &reading, &all, error);
     if (!status)
-        status = tithe_data_share(all, o->workers, o->split, o->seed, r->comm->first, r->comm->local, &r->share, error);
+        status = tithe_data_share(all, o->workers, o->split, o->seed, r->comm->first, r->comm->local,
+                                  &r->share, error);
     tithe_data_free(all);
     if (status) return status;
     r->m = (double)r->share->total_rows / r->share->workers;
-    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2, run_is_remote(r) ? r->comm : NULL, r->pool,
-                              &r->problem, error);
+    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2,
+                              run_is_remote(r) ? r->comm : NULL, r->pool, &r->problem, error);
 }
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
@@ -59,8 +61,10 @@ static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
     *L = s->importance ? r->constants.L_IS : r->constants.L_US;
     if (s->importance || !s->weights) return TITHE_OK;
     double most = 0;
-    for (size_t row = 0; row < r->share->rows; row++) most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
-    const tithe_status status = run_is_remote(r) ? ti_comm_fold(r->comm, COMM_MOST, &most, 1, error) : TITHE_OK;
+    for (size_t row = 0; row < r->share->rows; row++)
+        most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
+    const tithe_status status =
+        run_is_remote(r) ? ti_comm_fold(r->comm, COMM_MOST, &most, 1, error) : TITHE_OK;
     *L = r->problem.model->curvature * most;
     return status;
 }
@@ -72,7 +76,8 @@ static tithe_status make_estimate(run *r, tithe_error *error)
     if (status) return status;
     const char *how = or_else(o->sampling, "uniform");
     if (strcmp(how, "uniform") != 0 && !r->estimator->samples)
-        return ti_fail(error, TITHE_E_SPEC, 0, "--sampling has no meaning for the estimator '%s', which takes all rows.",
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "--sampling has no meaning for the estimator '%s', which takes all rows.",
                        r->estimator->name);
     r->estimate = (estimate){.problem = &r->problem, .seed = o->seed, .batch = o->batch ? o->batch : 1};
     status = ti_sampling_make(how, &r->problem, &r->estimate.rows, error);
@@ -80,8 +85,8 @@ static tithe_status make_estimate(run *r, tithe_error *error)
     r->estimate.anchor = calloc(r->size, sizeof(double));
     r->estimate.anchor_gradients = calloc(r->size * r->share->local, sizeof(double));
     if (!r->estimate.anchor || !r->estimate.anchor_gradients)
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the gradients of %u workers.",
-                       r->share->local);
+        return ti_fail(error, TITHE_E_MEMORY, 0,
+                       "There is not enough memory for the gradients of %u workers.", r->share->local);
     return TITHE_OK;
 }
 
@@ -93,14 +98,17 @@ static tithe_status agree(run *r, tithe_error *error)
     const tithe_train_options *o = r->o;
     char text[1000];
     snprintf(text, sizeof text,
-             " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
-             "downlink feedback %s; scheme %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
+             " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink "
+             "%s; feedback %s; "
+             "downlink feedback %s; scheme %s; estimator %s; sampling %s; step size %s; cost %s; average %s; "
+             "batch %zu; "
              "local steps %u; momentum %g; clients %u; shared level %d",
-             r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
-             r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-",
-             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->estimator->name,
-             or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"), or_else(o->cost, "bits"),
-             or_else(o->average, "none"), o->batch, o->local_steps, o->momentum, o->clients, o->shared_level);
+             r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed,
+             o->workers, r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec),
+             r->downlink ? tithe_codec_spec(r->downlink) : "-", r->feedback->name, r->downlink_feedback->name,
+             r->exchange->scheme->name, r->estimator->name, or_else(o->sampling, "uniform"),
+             or_else(o->step_size, "auto"), or_else(o->cost, "bits"), or_else(o->average, "none"), o->batch,
+             o->local_steps, o->momentum, o->clients, o->shared_level);
     return ti_comm_agree(r->comm, text, error);
 }
 
@@ -117,7 +125,8 @@ static tithe_status choose_step(run *r, tithe_error *error)
     double script;
     status = find_script_L(r, &script, error);
     if (status) return status;
-    if (r->estimator == &ti_estimator_minibatch) { /* independent rows: one B-th of the noise, the rest is f_i's own */
+    if (r->estimator ==
+        &ti_estimator_minibatch) { /* independent rows: one B-th of the noise, the rest is f_i's own */
         const double B = (double)r->estimate.batch;
         script = (script + (B - 1) * r->constants.L_IS) / B;
     }
@@ -162,9 +171,9 @@ static void make_theory(run *r)
         r->o->local_steps > 1 || !(exact || absolute) || r->tuner || r->clients)
         return;
     const double l2 = r->problem.l2;
-    r->theory = ti_theory_make(&r->facts.unified, r->constants.L + l2, l2, r->facts.script_L + l2,
-                               r->steps.start, exact ? 0 : claims.Delta, r->distance,
-                               r->first_loss - r->optimum.loss);
+    r->theory =
+        ti_theory_make(&r->facts.unified, r->constants.L + l2, l2, r->facts.script_L + l2, r->steps.start,
+                       exact ? 0 : claims.Delta, r->distance, r->first_loss - r->optimum.loss);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
@@ -183,11 +192,13 @@ static tithe_status find_optimum(run *r, tithe_error *error)
     r->constants.sigma_star = r->constants.sigma_star_IS = r->constants.zeta_star = NAN;
     if (!wanted || !r->problem.model->convex || !(r->problem.l2 > 0)) return TITHE_OK;
     r->optimum.x = calloc(r->size, sizeof(double));
-    if (!r->optimum.x) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the optimum.");
+    if (!r->optimum.x)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the optimum.");
     ti_run_progress(r, "looking for the minimum", NAN);
     const tithe_status status = tithe_problem_optimum(&r->problem, r->pool, r->o->cache, &r->optimum, error);
     if (status || !r->optimum.certified) return status;
-    return ti_noise(&r->problem, r->pool, r->optimum.x, r->estimate.rows.weights, &r->constants, &r->sigma, error);
+    return ti_noise(&r->problem, r->pool, r->optimum.x, r->estimate.rows.weights, &r->constants, &r->sigma,
+                    error);
 }
 
 static tithe_status make_room(run *r, tithe_error *error)
@@ -206,7 +217,8 @@ static tithe_status make_room(run *r, tithe_error *error)
         enough = r->clients && r->active;
         for (unsigned w = 0; enough && w < all; w++) r->clients[w] = w;
     }
-    if (r->o->momentum != 0) enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
+    if (r->o->momentum != 0)
+        enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
     for (unsigned l = 0; r->lanes && l < r->lane_count; l++) {
         r->lanes[l].gradient = calloc(r->size, sizeof(double));
@@ -215,8 +227,8 @@ static tithe_status make_room(run *r, tithe_error *error)
         enough = enough && r->lanes[l].gradient && r->lanes[l].iterate && r->lanes[l].scratch;
     }
     if (!enough || !r->x || !r->averaged || !r->losses || !r->gradients || !r->update || !r->lanes)
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu workers with %zu numbers each.",
-                       local, r->size);
+        return ti_fail(error, TITHE_E_MEMORY, 0,
+                       "There is not enough memory for %zu workers with %zu numbers each.", local, r->size);
     return TITHE_OK;
 }
 
@@ -225,10 +237,12 @@ static tithe_status expect_sense(const tithe_train_options *o, tithe_error *erro
     if (o->workers < 1 || o->workers > 100000)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "--workers takes 1 to 100000, not %u.", o->workers);
     if (o->clients > o->workers)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--clients takes at most the %u workers that there are, not %u.",
-                       o->workers, o->clients);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "--clients takes at most the %u workers that there are, not %u.", o->workers,
+                       o->clients);
     if (!(o->momentum >= 0 && o->momentum < 1))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.", o->momentum);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.",
+                       o->momentum);
     if (!(o->epochs >= 0) || !isfinite(o->epochs))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "--epochs takes a positive number, not %g.", o->epochs);
     return TITHE_OK;
@@ -275,13 +289,14 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     r->comm = r->o->comm ? r->o->comm : &r->own;
     tithe_status status = expect_sense(r->o, error);
     if (!status && r->comm->size != r->o->workers)
-        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.", r->comm->size,
-                         r->o->workers);
+        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.",
+                         r->comm->size, r->o->workers);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
     if (!status && r->o->network) {
         status = ti_network_read(r->o->network, &r->network, error);
-        if (!status && run_is_remote(r))
-            status = ti_fail(error, TITHE_E_SPEC, 0, "--network computes a network; over a real transport there is one already.");
+        if (!status && is_remote(r))
+            status = ti_fail(error, TITHE_E_SPEC, 0,
+                             "--network computes a network; over a real transport there is one already.");
     }
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
@@ -299,9 +314,10 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     }
     if (!status) status = find_optimum(r, error);
     if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stopped)
-        status = ti_fail(error, TITHE_E_SPEC, 0,
-                         "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
-                         "--target-loss.");
+        status =
+            ti_fail(error, TITHE_E_SPEC, 0,
+                    "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
+                    "--target-loss.");
     if (!status) status = choose_step(r, error);
     if (status) return status;
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);

@@ -32,7 +32,7 @@ typedef struct run {
     tithe_cost **costs; /* cost_count of them */
     size_t cost_count;
     const tithe_cost **rank_costs; /* of each worker; NULL: the first for all */
-    tithe_comm own, *comm; /* own: where all workers are here */
+    tithe_comm own, *comm;         /* own: where all workers are here */
     tithe_exchange *exchange;
     step_plan steps;
     average average;
@@ -40,8 +40,8 @@ typedef struct run {
     network network;
     double virtual_seconds, virtual_compute, virtual_transfer; /* on that network */
     tithe_train_facts facts;
-    double m; /* rows per worker, not rounded */
-    double sigma; /* noise of the rows that are drawn, one at a time, at the minimum; NAN: not known */
+    double m;         /* rows per worker, not rounded */
+    double sigma;     /* noise of the rows that are drawn, one at a time, at the minimum; NAN: not known */
     double threshold; /* lambda, for |e|^2 <= gamma^2 lambda^2 d; NAN: another codec */
 
     size_t size;
@@ -61,8 +61,9 @@ typedef struct run {
     double shown; /* when progress was shown last */
     double first_loss;
     double gamma;
-    bool asked;            /* the caller of this process wants to stop */
-    bool reached, stopped; /* all processes do the same at the same step: asked becomes stopped when they look */
+    bool asked; /* the caller of this process wants to stop */
+    bool reached,
+        stopped; /* all processes do the same at the same step: asked becomes stopped when they look */
     tithe_trace_record last;
     double distance; /* |x_0 - x*|^2; NAN: not known */
     double level_sum, kept_sum, kept_least, speedup_sum, speedup_least, residual_most, measured;

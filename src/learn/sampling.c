@@ -56,7 +56,8 @@ static void fill_alias(const double *p, size_t count, double total, double *acce
     while (smalls) accept[small[--smalls]] = 1;
 }
 
-static tithe_status fill_tables(const tithe_problem *problem, const double *p, sampling *s, tithe_error *error)
+static tithe_status fill_tables(const tithe_problem *problem, const double *p, sampling *s,
+                                tithe_error *error)
 {
     const tithe_data *data = problem->data;
     uint32_t *stack = malloc(2 * data->rows * sizeof *stack);
@@ -74,8 +75,8 @@ static tithe_status fill_tables(const tithe_problem *problem, const double *p, s
         double total = 0;
         for (size_t j = first; j < first + count; j++) total += p[j];
         if (!(total > 0)) {
-            status = ti_fail(error, TITHE_E_DATA, i, "All rows of worker %u have weight 0: it cannot draw one.",
-                             data->first + i);
+            status = ti_fail(error, TITHE_E_DATA, i,
+                             "All rows of worker %u have weight 0: it cannot draw one.", data->first + i);
             break;
         }
         fill_alias(p + first, count, total, s->accept + first, s->alias + first, stack, stack + data->rows);
@@ -97,8 +98,8 @@ static tithe_status read_weights(const char *path, const tithe_data *data, doubl
     FILE *file = fopen(path, "r");
     if (!file)
         return ti_fail(error, TITHE_E_FILE, 0,
-                       "--sampling '%s' is neither uniform nor importance, nor a file that can be read: %s.", path,
-                       strerror(errno));
+                       "--sampling '%s' is neither uniform nor importance, nor a file that can be read: %s.",
+                       path, strerror(errno));
     double *all = malloc(data->total_rows * sizeof *all);
     size_t count = 0;
     tithe_status status = all ? TITHE_OK : ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory.");
@@ -113,8 +114,9 @@ static tithe_status read_weights(const char *path, const tithe_data *data, doubl
         count++;
     }
     if (!status && (got == 0 || count != data->total_rows))
-        status = ti_fail(error, TITHE_E_DATA, count, "%s: %s %zu numbers, but the data has %zu rows: one for each.",
-                         path, got == 0 ? "something is no number after" : "it holds", count, data->total_rows);
+        status = ti_fail(error, TITHE_E_DATA, count,
+                         "%s: %s %zu numbers, but the data has %zu rows: one for each.", path,
+                         got == 0 ? "something is no number after" : "it holds", count, data->total_rows);
     for (size_t r = 0; !status && r < data->rows; r++) p[r] = all[data->original[r]];
     free(all);
     fclose(file);

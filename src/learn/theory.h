@@ -15,8 +15,8 @@ typedef struct theory {
 } theory;
 
 /* mu is the l2 of the penalty, L counts it in; distance is |x_0 - x*|^2, gap that of x_0. */
-theory ti_theory_make(const tithe_unified *u, double L, double mu, double script_L, double gamma, double Delta,
-                      double distance, double gap);
+theory ti_theory_make(const tithe_unified *u, double L, double mu, double script_L, double gamma,
+                      double Delta, double distance, double gap);
 /* The bound after `steps` steps; NAN where nothing is promised. */
 double ti_theory_bound(const theory *t, double steps);
 

@@ -20,8 +20,8 @@ size_t tithe_plan_rows(const tithe_plan_request *request)
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */
 
-static tithe_plan_row row(const tithe_plan_request *q, const char *scheme, const char *collective, double keep,
-                          double rounds, double bytes, double codec)
+static tithe_plan_row row(const tithe_plan_request *q, const char *scheme, const char *collective,
+                          double keep, double rounds, double bytes, double codec)
 {
     const double network = rounds * q->link.latency + bytes / q->link.bandwidth;
     return (tithe_plan_row){.scheme = scheme,
@@ -50,7 +50,8 @@ static tithe_status frame_bytes(const tithe_plan_request *q, double entries, dou
     *frame = 8 * entries;
     if (q->count_paper) return TITHE_OK;
     if (q->params > TITHE_MAX_N)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A frame holds up to %u numbers: take --count paper, or list the layers.",
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "A frame holds up to %u numbers: take --count paper, or list the layers.",
                        TITHE_MAX_N);
     tithe_codec *codec;
     const tithe_codec_options open = {.open_level = true};
@@ -61,7 +62,8 @@ static tithe_status frame_bytes(const tithe_plan_request *q, double entries, dou
     return TITHE_OK;
 }
 
-static tithe_status level_rows(const tithe_plan_request *q, double keep, tithe_plan_row *rows, tithe_error *error)
+static tithe_status level_rows(const tithe_plan_request *q, double keep, tithe_plan_row *rows,
+                               tithe_error *error)
 {
     const double n = q->workers, levels = log2(n), others = n - 1;
     const double entries = q->count_paper ? keep * q->params : fmax(1, round(keep * q->params));
@@ -118,12 +120,15 @@ static tithe_status expect_sense(const tithe_plan_request *q, tithe_error *error
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A gradient has at least one number, not %g.", q->params);
     if (q->workers < 1) return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is at least one worker.");
     if (!(q->link.latency >= 0) || !isfinite(q->link.latency))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A latency is not negative, but this one is %g s.", q->link.latency);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A latency is not negative, but this one is %g s.",
+                       q->link.latency);
     if (!all_finite_positive(&q->link.bandwidth, 1))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A bandwidth is positive, but this one is %g B/s.", q->link.bandwidth);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A bandwidth is positive, but this one is %g B/s.",
+                       q->link.bandwidth);
     for (size_t i = 0; i < q->keep_count; i++)
         if (!all_finite_positive(&q->keeps[i], 1) || q->keeps[i] > 1)
-            return ti_fail(error, TITHE_E_ARGUMENT, i, "keep is a share, above 0 and up to 1, not %g.", q->keeps[i]);
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "keep is a share, above 0 and up to 1, not %g.",
+                           q->keeps[i]);
     return TITHE_OK;
 }
 

@@ -33,7 +33,8 @@ static tithe_status make_trial(trial *t, tithe_error *error)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to measure codecs.");
     for (size_t i = 0; i < VALUES; i++) { /* a bell, from a sum of four */
         const uint64_t r = rng_mix(i * RNG_GOLDEN);
-        t->x[i] = (float)(r & 0xffff) + (float)(r >> 16 & 0xffff) - (float)(r >> 32 & 0xffff) - (float)(r >> 48);
+        t->x[i] =
+            (float)(r & 0xffff) + (float)(r >> 16 & 0xffff) - (float)(r >> 32 & 0xffff) - (float)(r >> 48);
     }
     return TITHE_OK;
 }
@@ -41,8 +42,8 @@ static tithe_status make_trial(trial *t, tithe_error *error)
 /* The fastest of a few calls: what disturbs only makes longer. */
 static tithe_status time_level(trial *t, double entries, double *encode, double *decode, tithe_error *error)
 {
-    const tithe_call call = {.level = entries, .form = TITHE_EXCHANGE, .scratch = t->scratch,
-                             .scratch_size = t->scratch_size};
+    const tithe_call call = {
+        .level = entries, .form = TITHE_EXCHANGE, .scratch = t->scratch, .scratch_size = t->scratch_size};
     *encode = *decode = INFINITY;
     tithe_status status = TITHE_OK;
     for (int i = 0; i < ROUNDS && !status; i++) {
@@ -50,8 +51,7 @@ static tithe_status time_level(trial *t, double entries, double *encode, double 
         const double start = clock_now();
         status = tithe_encode(t->codec, &call, t->x, VALUES, t->frame, t->capacity, &info, error);
         const double middle = clock_now();
-        if (!status)
-            status = tithe_decode_add(t->codec, &call, t->frame, info.bytes, 1, t->y, VALUES, error);
+        if (!status) status = tithe_decode_add(t->codec, &call, t->frame, info.bytes, 1, t->y, VALUES, error);
         *encode = fmin(*encode, middle - start);
         *decode = fmin(*decode, clock_now() - middle);
     }

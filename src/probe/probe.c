@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "comm/comm.h"
 
 enum { MOST_REPEATS = 31, LEAST_REPEATS = 3, ORDER_BYTES = 8 };
 
 /* 1 byte to 16 MB: short ones for the latency, long ones for the bandwidth. */
-static const size_t lengths[] = {1,       64,      1024,    8192,    65536,    131072,  262144,
-                                 524288,  1048576, 2097152, 4194304, 8388608,  16777216};
+static const size_t lengths[] = {1,      64,      1024,    8192,    65536,   131072,  262144,
+                                 524288, 1048576, 2097152, 4194304, 8388608, 16777216};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 static int by_value(const void *a, const void *b)
@@ -64,7 +64,9 @@ static tithe_status ping(tithe_comm *comm, unsigned to, const uint8_t *bytes, si
 {
     uint8_t answer;
     tithe_status status = announce(comm, to, length, error);
-    if (!status) status = ti_comm_receive(comm, 0, to, &answer, 1, error); /* it is ready, so that only this is timed */
+    if (!status)
+        status =
+            ti_comm_receive(comm, 0, to, &answer, 1, error); /* it is ready, so that only this is timed */
     if (status) return status;
     const double start = clock_now();
     status = ti_comm_send(comm, 0, to, bytes, length, error);
@@ -82,7 +84,8 @@ static tithe_status answer_pings(tithe_comm *comm, uint8_t *bytes, tithe_error *
         const uint64_t length = get_u64(order);
         if (length == 0) return TITHE_OK;
         if (length > lengths[LENGTHS - 1])
-            return ti_fail(error, TITHE_E_CORRUPT, 0, "Rank 0 announces a message of %llu bytes.", (unsigned long long)length);
+            return ti_fail(error, TITHE_E_CORRUPT, 0, "Rank 0 announces a message of %llu bytes.",
+                           (unsigned long long)length);
         for (int turn = 0; turn < 2 && !status; turn++) {
             if (turn == 1) status = ti_comm_receive(comm, comm->first, 0, bytes, (size_t)length, error);
             if (!status) status = ti_comm_send(comm, comm->first, 0, &answer, 1, error);
@@ -92,8 +95,8 @@ static tithe_status answer_pings(tithe_comm *comm, uint8_t *bytes, tithe_error *
     }
 }
 
-static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double budget, tithe_probe_link *link,
-                                 tithe_error *error)
+static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double budget,
+                                 tithe_probe_link *link, tithe_error *error)
 {
     double round_trip = 0;
     for (size_t i = 0; i < LENGTHS; i++) {
@@ -107,7 +110,8 @@ static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double 
         const double middle = median(times, count);
         if (i == 0) round_trip = middle;
         /* the answer takes as long as half of the shortest round trip */
-        link->points[link->count++] = (tithe_probe_point){(double)lengths[i], fmax(middle - round_trip / 2, 0)};
+        link->points[link->count++] =
+            (tithe_probe_point){(double)lengths[i], fmax(middle - round_trip / 2, 0)};
         if (middle > 4 * share && i > 6) break; /* the next one would take even longer */
     }
     tithe_probe_fit(link);
@@ -117,7 +121,8 @@ static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double 
 tithe_status tithe_probe(tithe_comm *comm, double seconds, tithe_probe_link *links, tithe_error *error)
 {
     if (!comm->transport || comm->size < 2)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A probe needs two ranks in different processes: --transport mpi or zmq.");
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "A probe needs two ranks in different processes: --transport mpi or zmq.");
     uint8_t *bytes = calloc(lengths[LENGTHS - 1], 1);
     if (!bytes) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a probe.");
     comm->phase = "probing";

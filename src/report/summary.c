@@ -110,6 +110,7 @@ double tithe_trace_cheaper(const tithe_trace *const *traces, size_t count, size_
 double tithe_trace_slower(const tithe_trace *const *traces, size_t count, size_t i)
 {
     const cheaper c = ti_summary_cheaper(traces, count, i);
-    const bool comparable = c.kind == CHEAPER_BASELINE && same_fact(traces[i], traces[c.baseline], "estimator");
+    const bool comparable =
+        c.kind == CHEAPER_BASELINE && same_fact(traces[i], traces[c.baseline], "estimator");
     return comparable ? c.slower : NAN;
 }

@@ -188,7 +188,8 @@ static void noise_is_its_definition(void **state)
         const tithe_problem p = problem_of(spec ? "least-squares" : "logistic", data, 0.1);
         double *x = random_point(D, 0.5, 1);
         long double uniform = 0, importance = 0, own = 0, zeta = 0, g[D], row[D];
-        double weights[ROWS]; /* of draws with P(i) in proportion to i + 1, counted from a worker's first row */
+        double
+            weights[ROWS]; /* of draws with P(i) in proportion to i + 1, counted from a worker's first row */
         for (unsigned w = 0; w < WORKERS; w++) {
             const size_t from = data->begin[w], to = data->begin[w + 1];
             const long double m = to - from, share = WORKERS * m / ROWS;

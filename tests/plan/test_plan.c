@@ -76,7 +76,8 @@ static void nobody_to_talk_to(void **state)
 {
     (void)state;
     const double keeps[] = {0.1};
-    const tithe_plan_request q = {.params = 10, .workers = 1, .link = {1, 1}, .keeps = keeps, .keep_count = 1};
+    const tithe_plan_request q = {
+        .params = 10, .workers = 1, .link = {1, 1}, .keeps = keeps, .keep_count = 1};
     tithe_plan_row rows[6];
     tithe_plan plan;
     assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
