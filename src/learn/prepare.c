@@ -294,7 +294,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
     if (!status && r->o->network) {
         status = ti_network_read(r->o->network, &r->network, error);
-        if (!status && is_remote(r))
+        if (!status && run_is_remote(r))
             status = ti_fail(error, TITHE_E_SPEC, 0,
                              "--network computes a network; over a real transport there is one already.");
     }
