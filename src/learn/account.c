@@ -120,6 +120,12 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .collective = e.collective,
         .reason = e.reason,
     };
+    if (r->network.phases) { /* all times are that network's */
+        r->last.seconds = r->virtual_seconds;
+        r->last.compute = r->virtual_compute;
+        r->last.transfer = r->virtual_transfer;
+        r->last.encode = r->last.decode = r->last.wait = r->last.other = 0;
+    }
     if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_ask_to_stop(r);
     return TITHE_OK;
 }
