@@ -142,7 +142,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     return status;
 }
 
-/* tyagi2023: a log N + (N-1) frame b, and where the vectors are summed by parts, a ring's rounds and bytes. */
+/* tyagi2023artopk: a log N + (N-1) frame b, and where the vectors are summed by parts, a ring's rounds and bytes. */
 static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
 {
     const double size = ex->config.comm->size, dense = sizeof(float) * (double)ex->n;

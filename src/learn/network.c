@@ -33,7 +33,7 @@ static const tithe_param params[] = {
     {.name = NULL},
 };
 
-/* Milliseconds and Gbit/s over epochs (tyagi2023): a network that changes suddenly, and one that drifts. */
+/* Milliseconds and Gbit/s over epochs (tyagi2023artopk): a network that changes suddenly, and one that drifts. */
 static const char c1[] = "0-12 1ms 25Gbit\n12-24 1ms 1Gbit\n24-36 50ms 1Gbit\n36+ 50ms 25Gbit\n";
 static const char c2[] =
     "0-4 1ms 25Gbit\n4-8 2ms 20Gbit\n8-12 4ms 15Gbit\n12-16 8ms 10Gbit\n16-20 16ms 5Gbit\n20-28 32ms 1Gbit\n"

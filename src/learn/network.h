@@ -17,7 +17,7 @@ typedef struct network {
     double compute; /* seconds that the gradient of a step takes */
 } network;
 
-/* "latency=1ms,bandwidth=100Mbit,compute=10ms", "C1" or "C2" (tyagi2023), or a file with lines
+/* "latency=1ms,bandwidth=100Mbit,compute=10ms", "C1" or "C2" (tyagi2023artopk), or a file with lines
  * "FROM-TO LATENCY BANDWIDTH" or "FROM+ LATENCY BANDWIDTH", in epochs; the last two take ",compute=10ms" behind them. */
 tithe_status ti_network_read(const char *text, network *n, tithe_error *error);
 void ti_network_free(network *n);
