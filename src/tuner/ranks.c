@@ -144,6 +144,7 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least
         const select_job job = {
             .source = {(float *)call->x + first, NULL, 0},
             .n = length,
+            .first = (uint32_t)first,
             .least = least,
             .indices = r->keys + count,
             .values = r->survivors + count,
@@ -156,7 +157,19 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least
     }
     r->source = r->survivors;
     r->source_count = count;
+    if (finite && count <= call->n / 2) { /* keys find room behind them */
+        r->positions = r->keys;
+        r->keys += count;
+    }
     return finite && r->source_count <= most && fill_bins(r, total);
+}
+
+const uint32_t *ti_ranks_above(ranks *r, float magnitude, size_t *count)
+{
+    *count = 0;
+    if (!r->positions) return NULL;
+    *count = ti_kernels()->compact(r->positions, r->survivors, r->source_count, key_of(magnitude));
+    return r->positions;
 }
 
 void ti_ranks_gather(ranks *r)
