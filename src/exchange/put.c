@@ -44,6 +44,8 @@ static tithe_status choose_level(const tithe_exchange *ex, exchange_worker *w, e
     const tithe_status status = ex->config.tuner->choose(&c, &choice, error);
     if (status) return status;
     call->level = choice.level;
+    call->largest = choice.largest;
+    call->largest_count = choice.largest_count;
     w->reason = choice.reason;
     return TITHE_OK;
 }

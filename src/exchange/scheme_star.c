@@ -39,8 +39,11 @@ static tithe_status choose_level(const tithe_exchange *ex, const float *x, float
                                 .scratch_size = ex->down_tuner_scratch_size};
     tithe_choice choice;
     const tithe_status status = ex->config.downlink_tuner->choose(&c, &choice, error);
-    if (!status) call->level = choice.level;
-    return status;
+    if (status) return status;
+    call->level = choice.level;
+    call->largest = choice.largest;
+    call->largest_count = choice.largest_count;
+    return TITHE_OK;
 }
 
 static tithe_status encode_sum(tithe_exchange *ex, const tithe_codec *codec, tithe_call *call,
