@@ -28,10 +28,18 @@ struct tithe_exchange_config;
 typedef struct tithe_scheme {
     const char *name, *summary, *paper;
     bool whole;              /* takes the gradients as they are: no frames */
+    bool forms;              /* put only forms what is to be sent; run makes the messages */
     const char *collectives; /* those that it can use, the default first: "ring|tree|star" */
+    /* Another default for this configuration. NULL: the first one. */
+    const char *(*collective)(const struct tithe_exchange_config *config);
     /* NULL, or a sentence: why it cannot be used like this. */
     const char *(*refuse)(const struct tithe_exchange_config *config);
+    /* What it keeps of its own. NULL: nothing. */
+    tithe_status (*open)(tithe_exchange *ex, tithe_error *error);
+    void (*close)(tithe_exchange *ex);
     tithe_status (*run)(tithe_exchange *ex, float *update, tithe_error *error);
+    /* Of the message of a local rank, counted from 0. NULL: the codec's own count. */
+    double (*paper_bits)(const tithe_exchange *ex, unsigned local);
 } tithe_scheme;
 TITHE_API const tithe_scheme *const *tithe_schemes(void); /* ends with NULL */
 
@@ -45,6 +53,8 @@ typedef struct tithe_exchange_config {
     const char *scheme;                      /* NULL or "auto": star with a downlink, dense for all|raw without
                                               * feedback, otherwise gather */
     const char *collective;                  /* NULL or "auto": the scheme's first */
+    const char *leader;                      /* of artopk: round-robin (also NULL), variance or auto */
+    bool deterministic;                      /* refuse what gives other bits on other transports */
     const tithe_tuner *tuner;                /* NULL: the level of the codec */
     bool shared_level;                       /* one level for all ranks, from the sum of their curves (tuner.h) */
     const tithe_tuner *downlink_tuner;       /* the server's own: how much goes back; NULL: as the codec says */
@@ -63,6 +73,10 @@ typedef struct tithe_exchange_config {
 TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
                                              tithe_error *error);
 TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
+
+/* Another collective from the next step on, the same on all ranks; nothing is restarted, and what was kept stays. Between
+ * two steps only. */
+TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error);
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
  * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as
@@ -96,6 +110,7 @@ typedef struct tithe_exchange_record {
     double speedup, speedup_least;              /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
     unsigned ranks, measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
     double residual;                            /* mean of |e|^2 under error compensation */
+    int leader;                                 /* whose indices were taken, under artopk; -1: nobody's */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;
 TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);

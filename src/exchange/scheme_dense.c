@@ -30,7 +30,7 @@ const tithe_scheme ti_scheme_dense = {
     .summary = "whole gradients, summed by an all-reduce",
     .paper = "tyagi2023",
     .whole = true,
-    .collectives = "ring|tree|star",
+    .collectives = "ring|tree|star|direct|native",
     .refuse = refuse,
     .run = run,
 };

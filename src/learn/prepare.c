@@ -190,6 +190,8 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
         .downlink_feedback = r->downlink_feedback,
         .scheme = r->o->scheme,
         .collective = r->o->collective,
+        .leader = r->o->leader,
+        .deterministic = r->o->deterministic,
         .tuner = r->tuner,
         .shared_level = r->o->shared_level,
         .downlink_tuner = r->downlink_tuner,
@@ -213,11 +215,12 @@ static tithe_status agree(run *r, tithe_error *error)
     char text[1000];
     snprintf(text, sizeof text,
              " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
-             "downlink feedback %s; scheme %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
+             "downlink feedback %s; scheme %s over %s; leader %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
              "local steps %u; momentum %g; clients %u; shared level %d",
              r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
              r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-",
-             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->estimator->name,
+             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->exchange->collective_name,
+             or_else(o->leader, "round-robin"), r->estimator->name,
              or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"), or_else(o->cost, "bits"),
              or_else(o->average, "none"), o->batch, o->local_steps, o->momentum, o->clients, o->shared_level);
     return ti_comm_agree(r->comm, text, error);
