@@ -78,9 +78,15 @@ static size_t message_options(train_settings *s, option *o)
         option_text("feedback", "NAME", "none, ec or ef21 (default: ec for biased codecs)", &s->run.feedback);
     o[n++] =
         option_text("downlink-feedback", "NAME", "the server's own: none or ec", &s->run.downlink_feedback);
-    o[n++] = option_text("scheme", "NAME", "auto, dense, gather or star (default auto)", &s->run.scheme);
-    o[n++] = option_text("collective", "NAME", "auto, or what the scheme can use: ring, tree, star",
+    o[n++] = option_text("scheme", "NAME", "auto, dense, gather, star or artopk (default auto)", &s->run.scheme);
+    o[n++] = option_text("collective", "NAME",
+                         "auto, or what the scheme can use: ring, tree, star, direct, allgather, or native, the "
+                         "MPI library's own",
                          &s->run.collective);
+    o[n++] = option_text("leader", "HOW",
+                         "of artopk: round-robin, variance (who selected the most energy) or auto (default "
+                         "round-robin)",
+                         &s->run.leader);
     o[n++] = option_text("tuner", "NAME", "fixed or cat: who chooses the level (default: by the codec)",
                          &s->run.tuner);
     o[n++] = option_choice("level", "local|shared", "a level for each worker, or one for all (default local)",
@@ -100,7 +106,7 @@ static size_t message_options(train_settings *s, option *o)
     o[n++] = option_number("threads", "N", "threads (default: TITHE_THREADS, or all processors)", 1, 256,
                            &s->threads);
     o[n++] = option_flag("deterministic", "refuse what cannot promise the same result everywhere",
-                         &s->deterministic);
+                         &s->run.deterministic);
     return n;
 }
 

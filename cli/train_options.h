@@ -15,7 +15,6 @@ typedef struct train_settings {
     const char *role, *listen, *connect; /* of a zmq process */
     uint64_t local;                      /* start so many zmq workers, and the server, here */
     double deadline;
-    bool deterministic;
     const char *trace, *report, *json;
 } train_settings;
 

@@ -31,6 +31,8 @@ typedef struct tithe_transport {
     /* Tell the others that this process gives up, so that nobody waits for it. */
     void (*give_up)(void *self, const char *why);
     void (*close)(void *self);
+    /* Optional: an all-reduce of its own, of one vector for each process. NULL: it has none. */
+    tithe_status (*all_reduce)(void *self, float *vector, size_t n, double deadline, tithe_error *error);
 } tithe_transport;
 
 typedef struct tithe_comm {

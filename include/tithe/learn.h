@@ -65,6 +65,8 @@ typedef struct tithe_train_options {
     double momentum;
     const char *codec, *downlink, *feedback, *downlink_feedback;
     const char *scheme, *collective;
+    const char *leader; /* of the scheme artopk: round-robin, variance or auto */
+    bool deterministic; /* refuse what cannot promise the same result everywhere */
     const char *tuner;
     bool shared_level; /* one level for all workers, in place of one for each */
     const char *cost;  /* several with semicolons between them: worker i takes the i-th, round and round */

@@ -68,3 +68,12 @@ tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error)
     comm->waited += clock_now() - start;
     return status;
 }
+
+tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe_error *error)
+{
+    const double start = clock_now();
+    const tithe_status status = comm->transport->all_reduce(comm->self, vector, n, deadline(comm), error);
+    comm->waited += clock_now() - start;
+    if (status) name_phase(comm, error);
+    return status;
+}

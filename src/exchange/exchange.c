@@ -84,7 +84,8 @@ void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_
     for (unsigned i = 0; i < c->comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
         if (w->state != WORKER_PUT) continue;
-        const double paper = tithe_codec_paper_bits(c->codec, ex->n, w->info.entries);
+        const double paper = ex->scheme->paper_bits ? ex->scheme->paper_bits(ex, i)
+                                                    : tithe_codec_paper_bits(c->codec, ex->n, w->info.entries);
         t->uplink_bytes += (double)w->info.bytes;
         t->paper_bits += paper;
         t->cost +=
@@ -106,7 +107,8 @@ static void record_step(tithe_exchange *ex)
                                .kept_least = INFINITY,
                                .speedup_least = INFINITY,
                                .scheme = ex->scheme->name,
-                               .collective = ex->collective ? ex->collective->name : ex->scheme->collectives,
+                               .collective = ex->collective_name,
+                               .leader = ex->last.leader,
                                .reason = ""};
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];

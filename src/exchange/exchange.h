@@ -33,6 +33,8 @@ struct tithe_exchange {
     tithe_exchange_config config;
     const tithe_scheme *scheme;
     const tithe_collective *collective;
+    const char *collective_name; /* as it was asked for: the gathering of frames calls its ring 'allgather' */
+    void *own;                   /* the scheme's */
     size_t n;
     uint32_t step;
     double gamma;    /* of this step */
@@ -49,10 +51,9 @@ struct tithe_exchange {
     float *server_kept; /* the server's own feedback */
     uint8_t *down_frame;
     size_t down_capacity, down_bytes; /* room, and what was sent last */
-    /* where ranks live in other processes: room for their frames, and what is known of them */
-    uint8_t *inbox; /* inbox_size bytes */
+    uint8_t *inbox; /* inbox_size bytes for frames of other processes, where there are any */
     size_t inbox_size;
-    uint8_t **blocks;
+    uint8_t **blocks; /* of all ranks, for collectives */
     size_t *lengths;
     uint8_t *length_bytes;
     void *down_scratch, *down_tuner_scratch;
@@ -63,7 +64,7 @@ struct tithe_exchange {
     tithe_exchange_record last;
 };
 
-extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star;
+extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk;
 
 /* The call that encodes or decodes the frame of a rank in this step. */
 tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scratch, size_t scratch_size);
@@ -86,6 +87,11 @@ tithe_status ti_exchange_encode(const tithe_exchange *ex, exchange_worker *w, co
 tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *x,
                                const float *g, double gamma, tithe_error *error);
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error);
+
+/* Do something for each local rank that was put, on as many threads as there are lanes (lanes.c). */
+typedef tithe_status exchange_job(tithe_exchange *ex, void *context, unsigned local, exchange_lane *lane,
+                                  tithe_error *error);
+tithe_status ti_exchange_each(tithe_exchange *ex, exchange_job *job, void *context, tithe_error *error);
 
 /* Is the step size in the messages already, or does it come in by other means? */
 bool ti_exchange_scaled(const tithe_exchange *ex);

@@ -101,6 +101,18 @@ static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call
     return status ? status : ti_exchange_encode(ex, w, &c, look, x, error);
 }
 
+/* Of the vector that the feedback keeps, where it is formed. */
+static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tithe_call *call, exchange_lane *lane,
+                               const float *g, double gamma, tithe_error *error)
+{
+    const tithe_status status = expect_finite(g, ex->n, error);
+    if (status) return status;
+    const tithe_feedback_call c = ti_exchange_feedback_call(ex, w, call, lane, g, gamma);
+    const float *x = ex->config.feedback->form(&c);
+    if (ex->config.measure) w->energy = squares(x, ex->n);
+    return TITHE_OK;
+}
+
 /* A whole gradient counts as one raw frame, which is not written. */
 static tithe_status put_whole(tithe_exchange *ex, unsigned i, const float *g, tithe_error *error)
 {
@@ -138,8 +150,12 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
     tithe_call call = ti_exchange_call(ex, rank, l->scratch, ex->scratch_size);
     if (ex->lane_count == 1) call.pool = ex->config.pool; /* nobody else uses it now */
     w->reason = "";
-    status = ex->scheme->whole ? put_whole(ex, rank - ex->config.comm->first, g, error)
-                               : put_frame(ex, w, &call, l, g, gamma, error);
+    if (ex->scheme->whole)
+        status = put_whole(ex, rank - ex->config.comm->first, g, error);
+    else if (ex->scheme->forms)
+        status = put_formed(ex, w, &call, l, g, gamma, error);
+    else
+        status = put_frame(ex, w, &call, l, g, gamma, error);
     if (status) return status;
     w->state = WORKER_PUT;
     w->gamma = gamma;

@@ -110,6 +110,8 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
         .downlink_feedback = r->downlink_feedback,
         .scheme = r->o->scheme,
         .collective = r->o->collective,
+        .leader = r->o->leader,
+        .deterministic = r->o->deterministic,
         .tuner = r->tuner,
         .shared_level = r->o->shared_level,
         .downlink_tuner = r->downlink_tuner,

@@ -98,17 +98,15 @@ static tithe_status agree(run *r, tithe_error *error)
     const tithe_train_options *o = r->o;
     char text[1000];
     snprintf(text, sizeof text,
-             " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink "
-             "%s; feedback %s; "
-             "downlink feedback %s; scheme %s; estimator %s; sampling %s; step size %s; cost %s; average %s; "
-             "batch %zu; "
+             " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
+             "downlink feedback %s; scheme %s over %s; leader %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
              "local steps %u; momentum %g; clients %u; shared level %d",
-             r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed,
-             o->workers, r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec),
-             r->downlink ? tithe_codec_spec(r->downlink) : "-", r->feedback->name, r->downlink_feedback->name,
-             r->exchange->scheme->name, r->estimator->name, or_else(o->sampling, "uniform"),
-             or_else(o->step_size, "auto"), or_else(o->cost, "bits"), or_else(o->average, "none"), o->batch,
-             o->local_steps, o->momentum, o->clients, o->shared_level);
+             r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
+             r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-",
+             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->exchange->collective_name,
+             or_else(o->leader, "round-robin"), r->estimator->name,
+             or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"), or_else(o->cost, "bits"),
+             or_else(o->average, "none"), o->batch, o->local_steps, o->momentum, o->clients, o->shared_level);
     return ti_comm_agree(r->comm, text, error);
 }
 

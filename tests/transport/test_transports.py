@@ -55,7 +55,14 @@ METHODS = {
     "dense": "",
     "dense over a tree": "--collective tree",
     "dense over a star": "--collective star",
+    "dense by owners": "--collective direct",
     "top-k": "--codec topk:keep=0.05",
+    "top-k over a tree": "--codec topk:keep=0.05 --collective tree",
+    "AR-Top-k": "--codec topk:keep=0.05 --feedback ec --tuner fixed --scheme artopk --collective ring",
+    "AR-Top-k over a tree, by variance": "--codec topk:keep=0.05 --scheme artopk --collective tree --leader variance",
+    "AR-Top-k, either rule": "--codec topk:k=9 --scheme artopk --collective direct --leader auto",
+    "AR-Top-k, natural": "--codec topk:keep=0.1|natural --scheme artopk",
+    "AR-Top-k, half": "--codec topk:keep=0.1|f16 --scheme artopk --leader variance",
     "gather of long frames": "--codec natural --feedback none",
     "both ways": "--codec natural --downlink natural",
     "both ways, the server keeps": "--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp",
@@ -91,6 +98,20 @@ def same(here, there, what):
         for key in SAME:
             check(here[key] == there[key], f"{what}: {key} is {there[key]}, but {here[key]} in one process")
         check(there["sent_bytes"] >= here["sent_bytes"], f"{what}: sent {there['sent_bytes']}, in one process {here['sent_bytes']}")
+
+
+def native():
+    """The MPI library's own all-reduce: the same run up to rounding, and not where bits are promised."""
+    common = [*DATA, "--workers", "3", "--steps", "12", "--json", "-"]
+    here = answer([tithe, "train", *common], "ring in one process")
+    there = answer([*mpi(3), *common, "--collective", "native"], "native over MPI")
+    if here and there:
+        check(abs(here["loss"] - there["loss"]) < 1e-6 * here["loss"], f"native: loss {there['loss']}, not {here['loss']}")
+        check(there["collective"] == "native", "native: says so")
+    refused = run([*mpi(2), *DATA, "--workers", "2", "--steps", "1", "--collective", "native", "--deterministic"])
+    check(refused.returncode != 0 and "--deterministic" in refused.stderr, f"native under --deterministic: {refused.stderr[:200]}")
+    refused = run([tithe, "train", *DATA, "--steps", "1", "--collective", "native"])
+    check(refused.returncode == 2 and "inproc" in refused.stderr, f"native in one process: {refused.stderr[:200]}")
 
 
 def roles():
@@ -175,6 +196,8 @@ for name in ("mpi", "zmq"):
     if name not in transports:
         print(f"SKIP: no {name} in this build, or no mpirun")
 compare(transports)
+if "mpi" in transports:
+    native()
 if "zmq" in transports:
     roles()
     mismatch()
