@@ -55,7 +55,7 @@ TITHE_API const tithe_collective *tithe_collective_find(const char *name); /* NU
 /* Where part p of a vector of n numbers begins; part `parts` begins at n. */
 static inline size_t tithe_part_begin(size_t n, unsigned parts, unsigned p)
 {
-    return n / parts * p + (n % parts < p ? n % parts : p);
+    return parts ? n / parts * p + (n % parts < p ? n % parts : p) : 0;
 }
 
 /* vectors[i] belongs to local rank first + i; all are replaced by the sum. `scratch` takes one vector (n floats) and

@@ -47,8 +47,8 @@ static tithe_status make_costs(run *r, tithe_error *error)
     const char *text = or_else(r->o->cost, "bits");
     size_t count = 1;
     for (const char *c = text; *c; c++) count += *c == ';';
-    r->costs = calloc(count, sizeof *r->costs);
-    r->rank_costs = calloc(r->o->workers, sizeof *r->rank_costs);
+    r->costs = calloc(count, sizeof(tithe_cost *));
+    r->rank_costs = calloc(r->o->workers, sizeof(tithe_cost *));
     if (!r->costs || !r->rank_costs)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for costs.");
     tithe_status status = TITHE_OK;

@@ -7,10 +7,10 @@ names='alistarh|danilova|horvath|karimireddy|khirirat|richtarik|sahu|shi|stich|t
 keys=$(grep -rhoE "\\b($names)[0-9]{4}[a-z]*" src include cli docs tests | sort -u;
        sed -nE 's/.*\.paper = "([a-z]+[0-9]{4}[a-z]*)".*/\1/p' src/*/*.c)
 status=0
-for key in $(sort -u <<< "$keys"); do
+while read -r key; do
     if ! grep -q "^| $key |" <<< "$table"; then
         echo "docs/design.md does not say which paper $key is"
         status=1
     fi
-done
+done < <(sort -u <<< "$keys")
 exit $status
