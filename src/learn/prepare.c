@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "comm/comm.h"
 #include "exchange/exchange.h"
+#include "learn/checkpoint.h"
 #include "learn/run.h"
 #include "tithe/tithe.h"
 
@@ -15,15 +16,21 @@ static const char *or_else(const char *text, const char *fallback)
     return text ? text : fallback;
 }
 
-bool ti_run_progress(run *r, const char *what, double done)
-{
-    if (r->o->progress && !r->o->progress(r->o->context, what, done)) r->stopped = true;
-    return !r->stopped;
-}
-
 static bool is_remote(const run *r)
 {
     return r->comm->local < r->comm->size;
+}
+
+void ti_run_ask_to_stop(run *r)
+{
+    r->asked = true;
+    if (!is_remote(r)) r->stopped = true;
+}
+
+bool ti_run_progress(run *r, const char *what, double done)
+{
+    if (r->o->progress && !r->o->progress(r->o->context, what, done)) ti_run_ask_to_stop(r);
+    return !r->asked;
 }
 
 /* ---- data and problem ---------------------------------------------------------------------------------- */
@@ -212,14 +219,18 @@ static tithe_status agree(run *r, tithe_error *error)
     const tithe_train_options *o = r->o;
     char text[1000];
     snprintf(text, sizeof text,
-             " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
-             "downlink feedback %s; scheme %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
+             " n=%zu; tithe %s; checkpoint %s every %llu; resume %s; data %016llx; seed %llu; %u workers; "
+             "model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
+             "downlink feedback %s; scheme %s; estimator %s; sampling %s; step size %s; cost %s; average %s; "
+             "batch %zu; "
              "local steps %u; momentum %g; clients %u; shared level %d",
-             r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
-             r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-",
-             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->estimator->name,
-             or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"), or_else(o->cost, "bits"),
-             or_else(o->average, "none"), o->batch, o->local_steps, o->momentum, o->clients, o->shared_level);
+             r->size, tithe_version(), o->checkpoint ? "yes" : "no", (unsigned long long)o->every,
+             o->resume ? "yes" : "no", (unsigned long long)r->share->hash, (unsigned long long)o->seed,
+             o->workers, r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec),
+             r->downlink ? tithe_codec_spec(r->downlink) : "-", r->feedback->name, r->downlink_feedback->name,
+             r->exchange->scheme->name, r->estimator->name, or_else(o->sampling, "uniform"),
+             or_else(o->step_size, "auto"), or_else(o->cost, "bits"), or_else(o->average, "none"), o->batch,
+             o->local_steps, o->momentum, o->clients, o->shared_level);
     return ti_comm_agree(r->comm, text, error);
 }
 
@@ -318,6 +329,9 @@ static tithe_status make_room(run *r, tithe_error *error)
         for (unsigned w = 0; enough && w < all; w++) r->clients[w] = w;
     }
     if (r->o->momentum != 0) enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
+    if (r->momentum && r->o->checkpoint &&
+        !r->clients) /* a run may end with the gradients of a step that is not taken */
+        enough = enough && (r->momentum_next = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
     for (unsigned l = 0; r->lanes && l < r->lane_count; l++) {
         r->lanes[l].gradient = calloc(r->size, sizeof(double));
@@ -373,6 +387,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (!status && r->comm->size != r->o->workers)
         status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.", r->comm->size,
                          r->o->workers);
+    if (!status) status = ti_checkpoint_begin(r, error);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
@@ -384,6 +399,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (!status) status = ti_run_exchange(r, r->size, error);
     if (!status) status = make_estimate(r, error);
     if (!status) status = agree(r, error);
+    if (!status) status = ti_checkpoint_expect(r, error);
     if (!status) {
         ti_run_progress(r, "smoothness constants", NAN);
         status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
@@ -397,6 +413,8 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (status) return status;
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
     r->first_loss = tithe_problem_loss(&r->problem, r->pool, r->x, NULL, NULL);
+    if (isnan(r->first_loss) && is_remote(r))
+        return ti_fail(error, TITHE_E_PEER, 0, "Another process failed before the first step.");
     make_theory(r);
     const double eta = fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
     status = ti_average_make(or_else(r->o->average, "none"), r->size, eta, &r->average, error);
@@ -430,6 +448,9 @@ void ti_run_free(run *r)
     free(r->losses);
     free(r->gradients);
     free(r->momentum);
+    free(r->momentum_next);
+    ti_checkpoint_close(&r->resume_file);
+    free(r->resumed);
     free(r->update);
     free(r->lanes);
     tithe_data_free(r->share);
