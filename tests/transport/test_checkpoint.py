@@ -76,6 +76,8 @@ METHODS = {
     "sgd": ("--estimator sgd --sampling importance --codec randk:keep=0.2 --average tail", False),
     "minibatch": ("--estimator minibatch --batch 4 --codec stochastic:keep=0.1 --step-size auto/k", False),
     "costs that are no whole numbers": ("--codec topk:keep=0.1 --cost alphabeta:latency=1ms,bandwidth=3Mbit", False),
+    "long vectors": ("--data gen:sparse:rows=60,features=300000,density=0.0001 --no-optimum --codec topk:keep=0.01 --momentum 0.5 "
+                     "--downlink topk:keep=0.01 --downlink-feedback ec", True),
     "layers": ("--model mlp:hidden=4 --codec topk:keep=0.1,per=layer", False),
 }
 SAME = ["model_hash", "steps", "epochs", "loss", "gap", "accuracy", "average_loss", "uplink_bytes", "downlink_bytes", "cost",
@@ -132,6 +134,39 @@ def step_of(file):
         return json.loads(done.stdout)["step"]
     except (json.JSONDecodeError, KeyError):
         return f"{done.stdout!r} {done.stderr!r}"
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def by_the_page():
+    """The file, read as docs/checkpoint.md says and by nothing else."""
+    file = path("page")
+    options = ["--codec", "topk:keep=0.1", "--momentum", "0.5", "--average", "tail", "--clients", "2/round", "--seed", "77"]
+    here = answer("inproc", [*options, "--steps", "5", "--checkpoint", file], "by the page")
+    data = open(file, "rb").read()
+    magic, version, length, step, n, seed, _, workers, parts, epochs, _, _, count, earlier, averaged = struct.unpack_from(
+        "<8sIIQQQQIIdddQQQ", data)
+    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 1, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
+    check(epochs == here["epochs"] and (count, earlier, averaged) == (2, 2, 6), f"page: {epochs} epochs, {count}, {earlier}, {averaged}")
+    facts = dict(line.split(": ", 1) for line in data[104:104 + length].decode().splitlines())
+    check(facts["codec"].startswith("topk:keep=0.1") and facts["feedback"] == "ec" and facts["clients"] == "2", f"page: {facts}")
+    at = 104 + length + 3 * 8 * n
+    check(sorted(struct.unpack_from("<3I", data, at)) == [0, 1, 2], "page: clients")
+    at += 4 * workers
+    uplink = cost = 0
+    for _ in range(workers):
+        account = struct.unpack_from("<28d", data, at)
+        uplink, cost = uplink + account[1], cost + account[5]
+        at += 8 * 28 + 4 * n + 8 * n
+    check(uplink == here["uplink_bytes"] and cost == here["cost"], f"page: {uplink}, {cost}")
+    check(len(data) == at + 4 and struct.unpack_from("<I", data, at)[0] == crc32c(data[:at]), "page: length and checksum")
 
 
 def refused(command, words, what):
@@ -249,6 +284,7 @@ for name in ("mpi", "zmq"):
         print(f"SKIP: no {name} in this build, or no mpirun")
 halves(transports)
 bad_files(transports)
+by_the_page()
 trace()
 inspect()
 stopped(transports)
