@@ -252,7 +252,9 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
 {
     for (;;) {
         uint8_t bytes[CALL_BYTES];
+        comm->phase = "waiting for the next step";
         tithe_status status = ti_comm_receive(comm, comm->server, 0, bytes, sizeof bytes, error);
+        comm->phase = NULL;
         if (status) return status;
         const uint32_t what = get_u32(bytes);
         if (what == CALL_END) return TITHE_OK;
