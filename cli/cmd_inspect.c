@@ -1,13 +1,15 @@
-/* cmd_inspect.c - tithe inspect: what is in a frame, section by section, or in a trace. */
+/* cmd_inspect.c - tithe inspect: what is in a frame, section by section, in a trace, or in a checkpoint. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "files.h"
+#include "inspect_checkpoint.h"
 #include "inspect_trace.h"
 #include "json.h"
 #include "options.h"
 #include "text.h"
+#include "tithe/learn.h"
 #include "vectors.h"
 #include "verbs.h"
 
@@ -185,14 +187,17 @@ int cmd_inspect(int argc, char **argv)
         .least = 1,
         .most = 1,
         .summary =
-            "Explain the frame or the trace in FILE (- is standard input): of a frame what wrote it, what "
+            "Explain the frame, the trace or the checkpoint in FILE (- is standard input): of a frame what "
+            "wrote it, what "
             "each of its "
             "sections holds, and how near the positions come to the fewest bits that they could take. "
             "A frame that is damaged is refused with what is wrong about it. Neither seed nor "
             "indices are needed. In the JSON, bits_per_entry counts positions and values without "
             "header and checksum, and index_entropy_bits is log2 of the number of ways to choose the "
             "entries. Of a trace, which tithe train --trace writes, it shows the facts and where each column "
-            "begins and ends.",
+            "begins and ends. Of a checkpoint, which tithe train --checkpoint writes, it shows which run it "
+            "belongs to and "
+            "what is kept for it.",
         .options = options,
         .examples = "  tithe inspect gradient.frame\n"
                     "  tithe inspect gradient.frame --json -\n"
@@ -206,8 +211,12 @@ int cmd_inspect(int argc, char **argv)
     size_t length;
     if (!file_read(argv[0], &frame, &length)) return EXIT_BAD;
     const char *name = file_input_name(argv[0]);
-    status = inspect_is_trace(frame, length) ? inspect_trace(name, frame, length, json)
-                                             : inspect(name, frame, length, json);
+    if (tithe_checkpoint_is(frame, length))
+        status = inspect_checkpoint(name, frame, length, json);
+    else if (inspect_is_trace(frame, length))
+        status = inspect_trace(name, frame, length, json);
+    else
+        status = inspect(name, frame, length, json);
     free(frame);
     return status;
 }

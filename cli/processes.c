@@ -10,6 +10,7 @@
 
 #include "text.h"
 #include "tithe/transport.h"
+#include "train_run.h"
 
 static process_part fail_part(const char *sentence)
 {
@@ -145,6 +146,7 @@ static process_part begin_local(train_settings *s, processes *p)
         }
         if (ids[started] < 0) break;
     }
+    train_catch_interrupt(); /* Ctrl-C reaches the workers too: they end in good order, and then the server */
     const bool all = started == s->local;
     if (!all)
         text_fail("Only %zu of %llu workers could be started: %s", started, (unsigned long long)s->local,

@@ -121,10 +121,16 @@ size_t train_process_options(train_settings *s, option *o)
     o[n++] = option_number("local", "N", "zmq: start N workers and a server here", 1, 1000, &s->local);
     o[n++] = option_text("role", "server|worker", "zmq: what this process is", &s->role);
     o[n++] = option_text("listen", "ENDPOINT", "zmq server: where, such as tcp://*:5555", &s->listen);
-    o[n++] = option_text("connect", "ENDPOINT",
-                         "zmq worker: where the server is, such as tcp://10.0.0.1:5555", &s->connect);
-    o[n++] = option_real("deadline", "SECONDS", "the longest that one process waits for another (default 30)",
-                         0.1, 1e6, &s->deadline);
+    o[n++] = option_text("connect", "ENDPOINT", "zmq worker: where the server is, such as tcp://10.0.0.1:5555",
+                         &s->connect);
+    o[n++] = option_real("deadline", "SECONDS", "the longest that one process waits for another (default 30)", 0.1, 1e6,
+                         &s->deadline);
+    o[n++] = option_text("checkpoint", "FILE", "write the state of the run there when it ends or is stopped",
+                         &s->run.checkpoint);
+    o[n++] = option_number("every", "K", "and also after every K steps", 1, UINT64_MAX, &s->run.every);
+    o[n++] = option_text("resume", "FILE",
+                         "go on where this checkpoint was written; on any transport, with as many workers",
+                         &s->run.resume);
     return n;
 }
 
@@ -142,6 +148,10 @@ bool train_options_finish(train_settings *s)
     const bool serves = s->role && strcmp(s->role, "server") == 0;
     if (!o->data && !serves) {
         text_fail("Name the data: --data FILE, or a set that needs no file, such as --data w8a-like");
+        return false;
+    }
+    if (o->every && !o->checkpoint) {
+        text_fail("--every says how often, but not where to: add --checkpoint FILE");
         return false;
     }
     if (s->local) s->workers = s->local; /* all of them are started here */

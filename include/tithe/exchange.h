@@ -123,8 +123,17 @@ TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);
  * rounds and bytes as the formulas of the collective have them. Where all ranks are here. */
 TITHE_API double tithe_exchange_seconds(const tithe_exchange *ex, double latency, double bandwidth);
 
-/* What a local rank keeps from step to step (n numbers): for checkpoints and tests. NULL: nothing. */
-TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank);
+/* ---- what is kept from step to step, for checkpoints and tests (n numbers each; NULL: nothing) ------------ */
+
+TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a local rank */
+/* The mean of all that was sent, where the feedback keeps one: the same on all ranks. */
+TITHE_API float *tithe_exchange_aggregate(tithe_exchange *ex);
+/* The server's own; every process has room for it, but only that of the server is used. */
+TITHE_API float *tithe_exchange_server_kept(tithe_exchange *ex);
+/* Go on as after `step` steps, of which the totals and the last one are given (NULL: leave them); the names in `last`
+ * are not taken. All that is random is a function of seed, step and rank, so this and the vectors above are all. */
+TITHE_API void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exchange_totals *totals,
+                                       const tithe_exchange_record *last);
 
 #ifdef __cplusplus
 }

@@ -79,12 +79,14 @@ typedef struct tithe_train_options {
     double epochs;                  /* 0: no limit */
     double target_loss, target_gap; /* NAN: none */
     uint64_t seed;
-    tithe_comm
-        *comm; /* the processes that share the work, one worker in each; NULL: all workers in this one */
-    unsigned threads;  /* 0: as many as there are processors */
-    bool no_optimum;   /* do not look for f*: gap stays unknown, unless a target asks for it */
-    const char *cache; /* directory for f*: see model.h */
-    unsigned records;  /* about how many records a run with samples leaves; 0: 400 */
+    tithe_comm *comm;   /* the processes that share the work, one worker in each; NULL: all workers in this one */
+    unsigned threads;   /* 0: as many as there are processors */
+    bool no_optimum;    /* do not look for f*: gap stays unknown, unless a target asks for it */
+    const char *cache;  /* directory for f*: see model.h */
+    unsigned records;   /* about how many records a run with samples leaves; 0: 400 */
+    const char *checkpoint; /* a file for the state of the run (docs/checkpoint.md), by rank 0; NULL: none */
+    uint64_t every;         /* steps between two checkpoints; 0: only at the end */
+    const char *resume;     /* a checkpoint to go on from, read by rank 0; NULL: start anew */
 
     void *context;
     /* Called once, when everything is known but nothing was done. */
@@ -148,6 +150,28 @@ TITHE_API tithe_status tithe_train_serve(const tithe_train_options *options, tit
 /* A run that diverges ends with TITHE_E_DIVERGED and a hint; the result holds what was done so far then too. */
 TITHE_API tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result,
                                        tithe_error *error);
+
+/* ---- checkpoints --------------------------------------------------------------------------------------- */
+
+/* What a checkpoint says of its run; docs/checkpoint.md explains the file. */
+typedef struct tithe_checkpoint {
+    uint64_t step, n, seed, data_hash;
+    unsigned workers;
+    double epochs, seconds;
+    double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost,
+        downlink_cost; /* so far, over all workers */
+    /* vectors besides the model */
+    bool kept, aggregate, server_kept, anchor, averages, clients, momentum;
+    uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
+    char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */
+} tithe_checkpoint;
+
+/* Does it begin as a checkpoint does? No frame and no trace does. */
+TITHE_API bool tithe_checkpoint_is(const uint8_t *bytes, size_t length);
+/* All bytes of a file, whose name stands in the sentences of errors. Trusts nothing: whatever the bytes, they are refused, or
+ * the checksum over all of them is right. */
+TITHE_API tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_t length,
+                                             tithe_checkpoint *checkpoint, tithe_error *error);
 
 #ifdef __cplusplus
 }

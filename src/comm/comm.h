@@ -34,17 +34,28 @@ tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_
 /* Do all processes say the same? Names both sides where two do not. */
 tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *error);
 
+/* Bytes of one rank to rank 0, or back. Called by all processes with the same rank and length; `bytes` matters to the two
+ * ends only, and nothing happens where both are one process. At most COMM_BLOCK bytes. */
+enum { COMM_BLOCK = 1 << 20 };
+tithe_status ti_comm_collect(tithe_comm *comm, unsigned rank, void *bytes, size_t length, tithe_error *error);
+tithe_status ti_comm_deliver(tithe_comm *comm, unsigned rank, void *bytes, size_t length, tithe_error *error);
+
 /* What a process without ranks does: it serves the others until they are done. `step` is called for each exchange that
  * wants the server. `text` takes what the workers agreed on, and is checked by `accept` before anything else. */
 typedef struct comm_service {
     void *context;
     tithe_status (*accept)(void *context, const char *text, tithe_error *error);
     tithe_status (*step)(void *context, tithe_error *error);
+    /* The first worker saves or restores what the server keeps after `step` steps (ti_comm_call_state). */
+    tithe_status (*state)(void *context, bool restore, uint64_t step, tithe_error *error);
 } comm_service;
 tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_error *error);
 /* To the server, by the first worker: a step begins; or, there will be no more. Nothing where no such server is. */
 tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error);
 tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error);
+tithe_status ti_comm_call_state(tithe_comm *comm, bool restore, uint64_t step, tithe_error *error);
+/* Is there a server that is none of the ranks? */
+bool ti_comm_has_own_server(const tithe_comm *comm);
 /* What this process has sent; the first worker also answers for a server without ranks. */
 tithe_status ti_comm_sent(tithe_comm *comm, double *bytes, tithe_error *error);
 /* Tell everybody that this process cannot go on. */

@@ -15,11 +15,14 @@ enum {
     CALL_STEP = 3,
     CALL_END = 4,
     CALL_COUNT = 5,
+    CALL_COLLECT = 6,
+    CALL_DELIVER = 7,
+    CALL_STATE = 8,
     CALL_BYTES = 16,
     MOST_TEXT = 1024
 };
 
-static bool has_own_server(const tithe_comm *comm)
+bool ti_comm_has_own_server(const tithe_comm *comm)
 {
     return comm->transport && comm->server == comm->size;
 }
@@ -36,7 +39,7 @@ static void fold(comm_fold how, double *values, const double *more, size_t n)
 
 static tithe_status call(tithe_comm *comm, uint32_t what, uint32_t how, uint64_t n, tithe_error *error)
 {
-    if (comm->first != 0 || !has_own_server(comm)) return TITHE_OK; /* one voice is enough */
+    if (comm->first != 0 || !ti_comm_has_own_server(comm)) return TITHE_OK; /* one voice is enough */
     uint8_t bytes[CALL_BYTES];
     put_u32(bytes, what);
     put_u32(bytes + 4, how);
@@ -55,10 +58,15 @@ tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error)
     return call(comm, CALL_END, 0, 0, error);
 }
 
+tithe_status ti_comm_call_state(tithe_comm *comm, bool restore, uint64_t step, tithe_error *error)
+{
+    return call(comm, CALL_STATE, restore, step, error);
+}
+
 tithe_status ti_comm_sent(tithe_comm *comm, double *bytes, tithe_error *error)
 {
     *bytes = (double)comm->sent_bytes;
-    if (!has_own_server(comm) || comm->first != 0) return TITHE_OK;
+    if (!ti_comm_has_own_server(comm) || comm->first != 0) return TITHE_OK;
     uint8_t count[8];
     tithe_status status = call(comm, CALL_COUNT, 0, 0, error);
     if (!status) status = ti_comm_receive(comm, 0, comm->server, count, sizeof count, error);
@@ -118,7 +126,7 @@ tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_
     if (!comm || !comm->transport || comm->local == comm->size || n == 0) return TITHE_OK;
     const char *phase = comm->phase;
     if (!phase) comm->phase = "adding up losses and totals";
-    if (has_own_server(comm)) {
+    if (ti_comm_has_own_server(comm)) {
         const tithe_status status = fold_at_server(comm, how, values, n, error);
         comm->phase = phase;
         return status;
@@ -130,6 +138,34 @@ tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_
     comm->phase = phase;
     free(room);
     return status;
+}
+
+/* ---- blocks of one rank, to rank 0 and back -------------------------------------------------------------------- */
+
+/* Workers may know only the server, which then passes it on. */
+static tithe_status pass_block(tithe_comm *comm, uint32_t what, unsigned rank, void *bytes, size_t length,
+                               tithe_error *error)
+{
+    if (!comm->transport || comm->local == comm->size || rank == 0 || length == 0) return TITHE_OK;
+    const bool first = comm->first == 0, up = what == CALL_COLLECT;
+    if (!first && !comm_is_local(comm, rank)) return TITHE_OK;
+    const unsigned me = first ? 0 : rank, other = first ? rank : 0;
+    const unsigned via = ti_comm_has_own_server(comm) ? comm->server : other;
+    tithe_status status = call(comm, what, rank, length, error);
+    if (status) return status;
+    if (first == up) return ti_comm_receive(comm, me, via, bytes, length, error);
+    status = ti_comm_send(comm, me, via, bytes, length, error);
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+tithe_status ti_comm_collect(tithe_comm *comm, unsigned rank, void *bytes, size_t length, tithe_error *error)
+{
+    return pass_block(comm, CALL_COLLECT, rank, bytes, length, error);
+}
+
+tithe_status ti_comm_deliver(tithe_comm *comm, unsigned rank, void *bytes, size_t length, tithe_error *error)
+{
+    return pass_block(comm, CALL_DELIVER, rank, bytes, length, error);
 }
 
 /* ---- agreeing ----------------------------------------------------------------------------------------------- */
@@ -205,6 +241,21 @@ static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_
     return status;
 }
 
+static tithe_status relay(tithe_comm *comm, unsigned from, unsigned to, uint64_t length, tithe_error *error)
+{
+    if (from >= comm->size || to >= comm->size || length > COMM_BLOCK)
+        return ti_fail(error, TITHE_E_CORRUPT, 0,
+                       "The first worker asked for %llu bytes of rank %u for rank %u.",
+                       (unsigned long long)length, from, to);
+    void *bytes = malloc((size_t)length + 1);
+    if (!bytes) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to pass on a block.");
+    tithe_status status = ti_comm_receive(comm, comm->server, from, bytes, (size_t)length, error);
+    if (!status) status = ti_comm_send(comm, comm->server, to, bytes, (size_t)length, error);
+    if (!status) status = ti_comm_flush(comm, error);
+    free(bytes);
+    return status;
+}
+
 tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_error *error)
 {
     for (;;) {
@@ -223,6 +274,12 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
             if (!status) status = service->accept(service->context, agreed, error);
         } else if (what == CALL_STEP) {
             status = service->step(service->context, error);
+        } else if (what == CALL_COLLECT) {
+            status = relay(comm, get_u32(bytes + 4), 0, get_u64(bytes + 8), error);
+        } else if (what == CALL_DELIVER) {
+            status = relay(comm, 0, get_u32(bytes + 4), get_u64(bytes + 8), error);
+        } else if (what == CALL_STATE && service->state) {
+            status = service->state(service->context, get_u32(bytes + 4) != 0, get_u64(bytes + 8), error);
         } else if (what == CALL_COUNT) {
             uint8_t count[8];
             put_u64(count, comm->sent_bytes);

@@ -228,8 +228,3 @@ tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex)
 {
     return ex->last;
 }
-
-float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank)
-{
-    return comm_is_local(ex->config.comm, rank) ? ex->workers[rank - ex->config.comm->first].kept : NULL;
-}

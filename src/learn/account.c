@@ -62,6 +62,7 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
                       .stopped = r->asked};
     tithe_status status = ti_comm_sent(r->comm, &all->sent, error);
     if (status) return status;
+    all->sent += r->sent_before;
     extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
     extremes[1] = ranks > 0 ? e.level_most : -INFINITY;
     status = ti_comm_fold(r->comm, COMM_SUM, (double *)all, OVERVIEW, error);

@@ -8,10 +8,12 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "comm/comm.h"
-#include "learn/run.h"
+#include "learn/checkpoint.h"
 
 /* Below so many numbers in all, waking threads takes longer than the work. */
 enum { WORTH_THREADS = 1 << 15 };
+/* Steps between two questions to the other processes whether somebody wants to stop. */
+enum { ASK_STEPS = 64 };
 
 static tithe_pool *pool_for(const run *r, double numbers)
 {
@@ -72,8 +74,9 @@ static void compute_worker(run *r, run_lane *lane, unsigned worker)
                             ? local_steps(r, lane, worker)
                             : r->estimator->gradient(&r->estimate, worker, 0, r->x, g, lane->scratch);
     if (r->momentum) {
-        double *v = r->momentum + worker * r->size;
-        for (size_t j = 0; j < r->size; j++) g[j] = v[j] = r->o->momentum * v[j] + g[j];
+        const double *v = r->momentum + worker * r->size;
+        double *next = (r->momentum_next ? r->momentum_next : r->momentum) + worker * r->size;
+        for (size_t j = 0; j < r->size; j++) g[j] = next[j] = r->o->momentum * v[j] + g[j];
     }
     float *out = r->gradients + worker * r->size;
     for (size_t j = 0; j < r->size; j++) out[j] = (float)g[j];
@@ -121,13 +124,18 @@ static void refresh_lane(void *context, unsigned l)
     }
 }
 
-static void move_anchor(run *r, const double *x)
+static void refresh_anchor(run *r)
 {
     const double start = clock_now();
-    memcpy(r->estimate.anchor, x, r->size * sizeof *x);
     ti_pool_run(pool_for(r, (double)r->share->nonzeros), r->lane_count, refresh_lane, r);
-    r->epochs += 1;
     r->compute += clock_now() - start;
+}
+
+static void move_anchor(run *r, const double *x)
+{
+    memcpy(r->estimate.anchor, x, r->size * sizeof *x);
+    refresh_anchor(r);
+    r->epochs += 1;
 }
 
 /* One coin for all workers; the anchor takes the x that this step started from. */
@@ -297,6 +305,11 @@ static tithe_status take_step(run *r, tithe_error *error)
 {
     const tithe_status status = exchange_gradients(r, error);
     if (status) return status;
+    if (r->momentum_next) {
+        double *before = r->momentum;
+        r->momentum = r->momentum_next;
+        r->momentum_next = before;
+    }
     if (r->estimator == &ti_estimator_lsvrg) toss_coin(r);
     apply_update(r);
     r->step++;
@@ -304,6 +317,16 @@ static tithe_status take_step(run *r, tithe_error *error)
     r->epochs += r->o->local_steps * passes_in_a_step(r);
     ti_run_count(r);
     return TITHE_OK;
+}
+
+/* Records may be far apart, but all processes have to stop at the same step. */
+static tithe_status ask_around(run *r, tithe_error *error)
+{
+    if (!run_is_remote(r) || r->step % ASK_STEPS != 0) return TITHE_OK;
+    double asked = r->asked;
+    const tithe_status status = ti_comm_fold(r->comm, COMM_MOST, &asked, 1, error);
+    if (asked > 0) r->stopped = true;
+    return status;
 }
 
 static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
@@ -324,25 +347,41 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     if (status || free_loss) return status;
     /* Records may be minutes apart; whoever watches, or wants to stop, need not wait for the next one. */
     if (clock_now() - r->shown > 0.1) show_progress(r);
+    status = ask_around(r, error);
+    if (status) return status;
     if (is_time_to_look(r, distance) || is_done(r)) status = look(r, NAN, error);
     return status;
 }
 
-tithe_status ti_run_loop(run *r, tithe_error *error)
+/* At the start, or where a checkpoint left it. */
+static tithe_status start(run *r, tithe_error *error)
 {
     r->started = clock_now();
     r->kept_least = r->speedup_least = INFINITY;
-    r->gamma = ti_steps_at(&r->steps, 0);
-    const uint64_t distance = record_distance(r);
+    if (r->o->resume) {
+        const tithe_status status = ti_checkpoint_load(r, error);
+        if (!status && r->estimate.anchor) refresh_anchor(r);
+        return status;
+    }
     ti_average_add(&r->average, r->x);
     if (r->estimate.anchor) move_anchor(r, r->x);
-    tithe_status status = TITHE_OK;
+    return TITHE_OK;
+}
+
+tithe_status ti_run_loop(run *r, tithe_error *error)
+{
+    tithe_status status = start(r, error);
+    if (status) return status;
+    r->gamma = ti_steps_at(&r->steps, r->step);
+    const uint64_t distance = record_distance(r);
     const bool free_loss = has_free_loss(r);
     if (!free_loss) status = look(r, NAN, error);
     bool ended = !free_loss && is_done(r);
     while (!status && !ended) {
         const uint64_t before = r->step;
         status = one_step(r, distance, error);
+        if (!status && r->step != before && r->o->every && r->step % r->o->every == 0)
+            status = ti_checkpoint_save(r, error);
         /* with a loss for free, the end is seen only when the next gradients are there */
         ended = is_done(r) && (!free_loss || r->step == before);
         if (!ended && r->stopped) ended = true;

@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "comm/comm.h"
 #include "exchange/exchange.h"
+#include "learn/checkpoint.h"
 #include "learn/constants.h"
 #include "learn/rows.h"
 #include "learn/run.h"
@@ -98,10 +99,11 @@ static tithe_status agree(run *r, tithe_error *error)
     const tithe_train_options *o = r->o;
     char text[1000];
     snprintf(text, sizeof text,
-             " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
+             " n=%zu; tithe %s; checkpoint %s every %llu; resume %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
              "downlink feedback %s; scheme %s over %s; leader %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
              "local steps %u; momentum %g; clients %u; shared level %d",
-             r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
+             r->size, tithe_version(), o->checkpoint ? "yes" : "no", (unsigned long long)o->every, o->resume ? "yes" : "no",
+             (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
              r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-",
              r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->exchange->collective_name,
              or_else(o->leader, "round-robin"), r->estimator->name,
@@ -215,8 +217,10 @@ static tithe_status make_room(run *r, tithe_error *error)
         enough = r->clients && r->active;
         for (unsigned w = 0; enough && w < all; w++) r->clients[w] = w;
     }
-    if (r->o->momentum != 0)
-        enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
+    if (r->o->momentum != 0) enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
+    if (r->momentum && r->o->checkpoint &&
+        !r->clients) /* a run may end with the gradients of a step that is not taken */
+        enough = enough && (r->momentum_next = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
     for (unsigned l = 0; r->lanes && l < r->lane_count; l++) {
         r->lanes[l].gradient = calloc(r->size, sizeof(double));
@@ -287,8 +291,9 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     r->comm = r->o->comm ? r->o->comm : &r->own;
     tithe_status status = expect_sense(r->o, error);
     if (!status && r->comm->size != r->o->workers)
-        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.",
-                         r->comm->size, r->o->workers);
+        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.", r->comm->size,
+                         r->o->workers);
+    if (!status) status = ti_checkpoint_begin(r, error);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
     if (!status && r->o->network) {
         status = ti_network_read(r->o->network, &r->network, error);
@@ -306,6 +311,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (!status) status = ti_run_exchange(r, r->size, error);
     if (!status) status = make_estimate(r, error);
     if (!status) status = agree(r, error);
+    if (!status) status = ti_checkpoint_expect(r, error);
     if (!status) {
         ti_run_progress(r, "smoothness constants", NAN);
         status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
@@ -320,6 +326,8 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (status) return status;
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
     r->first_loss = tithe_problem_loss(&r->problem, r->pool, r->x, NULL, NULL);
+    if (isnan(r->first_loss) && run_is_remote(r))
+        return ti_fail(error, TITHE_E_PEER, 0, "Another process failed before the first step.");
     make_theory(r);
     const double eta = fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
     status = ti_average_make(or_else(r->o->average, "none"), r->size, eta, &r->average, error);
@@ -354,6 +362,9 @@ void ti_run_free(run *r)
     free(r->losses);
     free(r->gradients);
     free(r->momentum);
+    free(r->momentum_next);
+    ti_checkpoint_close(&r->resume_file);
+    free(r->resumed);
     free(r->update);
     free(r->lanes);
     tithe_data_free(r->share);

@@ -3,6 +3,7 @@
 #define LEARN_RUN_H
 
 #include "learn/average.h"
+#include "learn/checkpoint_file.h"
 #include "learn/estimate.h"
 #include "learn/network.h"
 #include "learn/steps.h"
@@ -51,6 +52,7 @@ typedef struct run {
     double *x, *averaged, *losses; /* losses: of each worker, in this step */
     float *gradients;              /* of each worker */
     double *momentum;              /* of each worker; NULL: none */
+    double *momentum_next;         /* becomes momentum when the step is taken; NULL: changed in place */
     float *update;
     unsigned *clients; /* workers in random order; the first o->clients take part. NULL: all do */
     bool *active;      /* of each worker; NULL: all are */
@@ -61,10 +63,13 @@ typedef struct run {
     double shown; /* when progress was shown last */
     double first_loss;
     double gamma;
-    bool asked; /* the caller of this process wants to stop */
-    bool reached,
-        stopped; /* all processes do the same at the same step: asked becomes stopped when they look */
+    bool reached;
+    bool asked, stopped; /* the caller wants to stop; all processes do so now */
     tithe_trace_record last;
+    uint64_t saved;           /* step of the last checkpoint */
+    double sent_before;       /* bytes, before the run was resumed */
+    checkpoint_head *resumed; /* NULL: a new run, or not rank 0 */
+    checkpoint_file resume_file;
     double distance; /* |x_0 - x*|^2; NAN: not known */
     double level_sum, kept_sum, kept_least, speedup_sum, speedup_least, residual_most, measured;
 } run;
@@ -83,9 +88,10 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error);
 tithe_status ti_run_codecs(run *r, tithe_error *error);
 tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error);
 
+/* Stop when all processes can: at once where there is but one, otherwise when they next look around together. */
+void ti_run_ask_to_stop(run *r);
 /* False: the caller wants to stop. */
 bool ti_run_progress(run *r, const char *what, double done);
-void ti_run_ask_to_stop(run *r);
 
 static inline const char *or_else(const char *text, const char *fallback)
 {

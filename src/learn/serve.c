@@ -31,6 +31,21 @@ static tithe_status step(void *context, tithe_error *error)
     return tithe_exchange_serve(r->exchange, error);
 }
 
+/* For a checkpoint, which the first worker writes and reads: what the server itself kept, if anything. */
+static tithe_status state(void *context, bool restore, uint64_t step, tithe_error *error)
+{
+    run *r = context;
+    if (!r->exchange)
+        return ti_fail(error, TITHE_E_CORRUPT, 0, "A checkpoint came before the workers had agreed.");
+    if (restore) tithe_exchange_continue(r->exchange, (uint32_t)step, NULL, NULL);
+    float *kept = tithe_exchange_server_kept(r->exchange);
+    if (!kept) return TITHE_OK;
+    const size_t bytes = r->size * sizeof *kept;
+    if (restore) return ti_comm_receive(r->comm, r->comm->server, 0, kept, bytes, error);
+    const tithe_status status = ti_comm_send(r->comm, r->comm->server, 0, kept, bytes, error);
+    return status ? status : ti_comm_flush(r->comm, error);
+}
+
 tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *error)
 {
     if (!options || !options->comm || options->comm->local)
@@ -39,7 +54,7 @@ tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *
     r.comm->phase = "serving them";
     tithe_status status = ti_run_codecs(&r, error);
     if (!status) {
-        const comm_service service = {.context = &r, .accept = accept, .step = step};
+        const comm_service service = {.context = &r, .accept = accept, .step = step, .state = state};
         status = ti_comm_serve(r.comm, &service, error);
     }
     if (status) ti_comm_give_up(r.comm, error ? error->text : tithe_status_text(status));

@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "comm/comm.h"
-#include "learn/run.h"
+#include "learn/checkpoint.h"
 
 tithe_train_options tithe_train_defaults(void)
 {
@@ -113,6 +113,8 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     if (!status) {
         if (o.begin) o.begin(o.context, &r.facts);
         status = ti_run_loop(&r, error); /* whoever was stopped by now still gets a record of the start */
+        if (!status)
+            status = ti_checkpoint_save(&r, error); /* of a run that diverged, the one before is worth more */
         if (!status || status == TITHE_E_DIVERGED) {
             const tithe_status ended = end_together(&r, error);
             if (ended) status = ended;

@@ -1,0 +1,30 @@
+/* state.c - what an exchange keeps from step to step, for those who write it down and go on later. */
+#include "exchange/exchange.h"
+
+float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank)
+{
+    return comm_is_local(ex->config.comm, rank) ? ex->workers[rank - ex->config.comm->first].kept : NULL;
+}
+
+float *tithe_exchange_aggregate(tithe_exchange *ex)
+{
+    return ex->aggregate;
+}
+
+float *tithe_exchange_server_kept(tithe_exchange *ex)
+{
+    return ex->server_kept;
+}
+
+void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exchange_totals *totals,
+                             const tithe_exchange_record *last)
+{
+    ex->step = step;
+    if (totals) ex->totals = *totals;
+    if (!last) return;
+    const tithe_exchange_record before = ex->last; /* the names are its own */
+    ex->last = *last;
+    ex->last.scheme = before.scheme;
+    ex->last.collective = before.collective;
+    ex->last.reason = "";
+}

@@ -1,0 +1,293 @@
+/* checkpoint.c - see checkpoint.h. The order of the file is written down once, in pass_all, for both directions. */
+#include "learn/checkpoint.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "comm/comm.h"
+#include "learn/checkpoint_text.h"
+
+/* ---- numbers as bytes ----------------------------------------------------------------------------------- */
+
+typedef enum kind { KIND_F32, KIND_F64, KIND_U32 } kind;
+
+static size_t width_of(kind what)
+{
+    return what == KIND_F64 ? 8 : 4;
+}
+
+static void to_bytes(kind what, const void *numbers, size_t first, size_t count, uint8_t *bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (what == KIND_F32) put_f32(bytes + 4 * i, ((const float *)numbers)[first + i]);
+        if (what == KIND_F64) put_f64(bytes + 8 * i, ((const double *)numbers)[first + i]);
+        if (what == KIND_U32) put_u32(bytes + 4 * i, ((const uint32_t *)numbers)[first + i]);
+    }
+}
+
+static void from_bytes(kind what, void *numbers, size_t first, size_t count, const uint8_t *bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (what == KIND_F32) ((float *)numbers)[first + i] = get_f32(bytes + 4 * i);
+        if (what == KIND_F64) ((double *)numbers)[first + i] = get_f64(bytes + 8 * i);
+        if (what == KIND_U32) ((uint32_t *)numbers)[first + i] = get_u32(bytes + 4 * i);
+    }
+}
+
+/* ---- a piece at a time, between the file and whoever has the numbers ------------------------------------- */
+
+typedef struct passage {
+    run *r;
+    bool loading;
+    checkpoint_file *file; /* NULL in all processes but that of rank 0 */
+    uint8_t *piece;        /* COMM_BLOCK bytes */
+    tithe_error *error;
+} passage;
+
+static tithe_status to_all(const passage *p, uint8_t *bytes, size_t length)
+{
+    tithe_status status = TITHE_OK;
+    for (unsigned rank = 1; rank < p->r->comm->size && !status; rank++)
+        status = ti_comm_deliver(p->r->comm, rank, bytes, length, p->error);
+    return status;
+}
+
+/* `rank` negative: all processes have them. */
+static tithe_status pass_piece(const passage *p, int rank, kind what, void *numbers, size_t first,
+                               size_t count)
+{
+    tithe_comm *comm = p->r->comm;
+    const size_t length = count * width_of(what);
+    const bool mine = rank < 0 || comm_is_local(comm, (unsigned)rank);
+    tithe_status status = TITHE_OK;
+    if (p->loading) {
+        if (p->file) status = ti_checkpoint_get(p->file, p->piece, length, p->error);
+        if (!status)
+            status = rank < 0 ? to_all(p, p->piece, length)
+                              : ti_comm_deliver(comm, (unsigned)rank, p->piece, length, p->error);
+        if (!status && mine) from_bytes(what, numbers, first, count, p->piece);
+        return status;
+    }
+    if (mine) to_bytes(what, numbers, first, count, p->piece);
+    if (rank >= 0) status = ti_comm_collect(comm, (unsigned)rank, p->piece, length, p->error);
+    if (!status && p->file) status = ti_checkpoint_put(p->file, p->piece, length, p->error);
+    return status;
+}
+
+static tithe_status pass(const passage *p, int rank, kind what, void *numbers, size_t count)
+{
+    const size_t most = COMM_BLOCK / width_of(what);
+    tithe_status status = TITHE_OK;
+    for (size_t first = 0; first < count && !status; first += most)
+        status = pass_piece(p, rank, what, numbers, first, count - first < most ? count - first : most);
+    return status;
+}
+
+/* ---- the server's own ------------------------------------------------------------------------------------ */
+
+/* A server without ranks: rank 0 fetches what it kept into the room that it has for that itself. */
+static tithe_status fetch_from_server(const passage *p)
+{
+    tithe_comm *comm = p->r->comm;
+    float *kept = tithe_exchange_server_kept(p->r->exchange);
+    if (!ti_comm_has_own_server(comm) || comm->first != 0 || !kept) return TITHE_OK;
+    const tithe_status status = ti_comm_call_state(comm, false, p->r->step, p->error);
+    return status ? status
+                  : ti_comm_receive(comm, 0, comm->server, kept, p->r->size * sizeof *kept, p->error);
+}
+
+/* It also learns which step comes next. */
+static tithe_status hand_to_server(const passage *p)
+{
+    tithe_comm *comm = p->r->comm;
+    float *kept = tithe_exchange_server_kept(p->r->exchange);
+    if (!ti_comm_has_own_server(comm) || comm->first != 0) return TITHE_OK;
+    tithe_status status = ti_comm_call_state(comm, true, p->r->step, p->error);
+    if (!status && kept)
+        status = ti_comm_send(comm, 0, comm->server, kept, p->r->size * sizeof *kept, p->error);
+    return status ? status : ti_comm_flush(comm, p->error);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------- */
+
+/* One worker after the other, so that nobody has to hold what several of them sent. */
+static tithe_status await_turn(const passage *p, unsigned rank)
+{
+    uint8_t go = 1;
+    return p->loading ? TITHE_OK : ti_comm_deliver(p->r->comm, rank, &go, sizeof go, p->error);
+}
+
+static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts, double *accounts)
+{
+    run *r = p->r;
+    const int of = (int)rank;
+    const size_t local = rank - r->comm->first; /* of no use for others' */
+    double *account = comm_is_local(r->comm, rank) ? accounts + local * ACCOUNT_NUMBERS : NULL;
+    double *momentum = account && r->momentum ? r->momentum + local * r->size : NULL;
+    tithe_status status = await_turn(p, rank);
+    if (!status) status = pass(p, of, KIND_F64, account, ACCOUNT_NUMBERS);
+    if (!status && parts & PART_KEPT)
+        status = pass(p, of, KIND_F32, tithe_exchange_kept(r->exchange, rank), r->size);
+    if (!status && parts & PART_MOMENTUM) status = pass(p, of, KIND_F64, momentum, r->size);
+    return status;
+}
+
+static tithe_status pass_all(const passage *p, double *accounts)
+{
+    enum { EVERYBODY = -1 };
+    run *r = p->r;
+    const uint32_t parts = ti_checkpoint_parts(r);
+    tithe_status status = pass(p, EVERYBODY, KIND_F64, r->x, r->size);
+    if (!status && parts & PART_AGGREGATE)
+        status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_aggregate(r->exchange), r->size);
+    if (!status && parts & PART_SERVER)
+        status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_server_kept(r->exchange), r->size);
+    if (!status && parts & PART_ANCHOR) status = pass(p, EVERYBODY, KIND_F64, r->estimate.anchor, r->size);
+    if (!status && parts & PART_MEAN) status = pass(p, EVERYBODY, KIND_F64, r->average.mean, r->size);
+    if (!status && parts & PART_BEFORE) status = pass(p, EVERYBODY, KIND_F64, r->average.before, r->size);
+    if (!status && parts & PART_CLIENTS) status = pass(p, EVERYBODY, KIND_U32, r->clients, r->comm->size);
+    for (unsigned rank = 0; rank < r->comm->size && !status; rank++)
+        status = pass_worker(p, rank, parts, accounts);
+    return status;
+}
+
+/* Runs `work` with memory for a piece and for the accounts of the local workers. */
+static tithe_status with_room(passage *p, tithe_status (*work)(const passage *, double *), const char *phase)
+{
+    tithe_comm *comm = p->r->comm;
+    double *accounts = calloc((size_t)comm->local * ACCOUNT_NUMBERS, sizeof *accounts);
+    p->piece = malloc(COMM_BLOCK);
+    tithe_status status;
+    comm->phase = phase;
+    if (!accounts || !p->piece)
+        status = ti_fail(p->error, TITHE_E_MEMORY, 0, "There is not enough memory for a checkpoint.");
+    else
+        status = work(p, accounts);
+    comm->phase = NULL;
+    free(accounts);
+    free(p->piece);
+    return status;
+}
+
+/* ---- saving ---------------------------------------------------------------------------------------------- */
+
+static tithe_status save(const passage *p, double *accounts)
+{
+    run *r = p->r;
+    tithe_status status = ti_checkpoint_account(r, accounts, p->error);
+    if (!status) status = fetch_from_server(p);
+    if (!status && p->file) {
+        checkpoint_head *head = malloc(sizeof *head);
+        uint8_t *bytes = malloc(CHECKPOINT_HEAD + CHECKPOINT_TEXT);
+        if (head && bytes) {
+            ti_checkpoint_describe(r, head);
+            status = ti_checkpoint_put(p->file, bytes, ti_checkpoint_write_head(head, bytes), p->error);
+        } else {
+            status = ti_fail(p->error, TITHE_E_MEMORY, 0, "There is not enough memory for a checkpoint.");
+        }
+        free(head);
+        free(bytes);
+    }
+    return status ? status : pass_all(p, accounts);
+}
+
+tithe_status ti_checkpoint_save(run *r, tithe_error *error)
+{
+    if (!r->o->checkpoint || r->saved == r->step) return TITHE_OK;
+    const double start = clock_now();
+    checkpoint_file file = {0};
+    const bool writes = r->comm->first == 0;
+    tithe_status status = writes ? ti_checkpoint_create(r->o->checkpoint, &file, error) : TITHE_OK;
+    passage p = {.r = r, .file = writes ? &file : NULL, .error = error};
+    if (!status) status = with_room(&p, save, "writing a checkpoint");
+    if (!status && writes) status = ti_checkpoint_finish(&file, error);
+    ti_checkpoint_close(&file);
+    if (!status) r->saved = r->step;
+    r->other += clock_now() - start;
+    return status;
+}
+
+/* ---- resuming -------------------------------------------------------------------------------------------- */
+
+tithe_status ti_checkpoint_begin(run *r, tithe_error *error)
+{
+    r->saved = UINT64_MAX;
+    if (r->comm->first != 0 || r->comm->local == 0) return TITHE_OK;
+    if (r->o->resume) {
+        r->resumed = malloc(sizeof *r->resumed);
+        if (!r->resumed) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to resume.");
+        const tithe_status status = ti_checkpoint_open(r->o->resume, &r->resume_file, r->resumed, error);
+        if (status) return status;
+    }
+    return r->o->checkpoint ? ti_checkpoint_try(r->o->checkpoint, error) : TITHE_OK;
+}
+
+tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
+{
+    return r->resumed ? ti_checkpoint_compare(r, r->resumed, error) : TITHE_OK;
+}
+
+/* What came from the file is not to be trusted to index anything. */
+static tithe_status expect_sense(const run *r, tithe_error *error)
+{
+    bool sensible = true;
+    for (size_t i = 0; i < r->size; i++) sensible = sensible && isfinite(r->x[i]);
+    if (r->clients) {
+        memset(r->active, 0, r->comm->size * sizeof *r->active);
+        for (unsigned w = 0; w < r->comm->size && sensible; w++) {
+            const unsigned client = r->clients[w];
+            sensible = client < r->comm->size && !r->active[client];
+            if (sensible) r->active[client] = true;
+        }
+    }
+    if (sensible) return TITHE_OK;
+    return ti_fail(error, TITHE_E_CORRUPT, 0, "'%.100s' holds a state that no run can have.", r->o->resume);
+}
+
+/* The numbers of the head that all processes need. */
+static tithe_status pass_head(const passage *p)
+{
+    enum { HEAD_NUMBERS = 48 };
+    run *r = p->r;
+    uint8_t *b = p->piece;
+    if (p->file) {
+        const checkpoint_head *h = r->resumed;
+        put_u64(b, h->step);
+        put_f64(b + 8, h->epochs);
+        put_f64(b + 16, h->average_ratio);
+        put_u64(b + 24, h->average_count);
+        put_u64(b + 32, h->average_earlier);
+        put_u64(b + 40, h->average_steps);
+        r->started -= h->seconds;
+    }
+    const tithe_status status = to_all(p, b, HEAD_NUMBERS);
+    if (status) return status;
+    r->step = get_u64(b);
+    r->epochs = get_f64(b + 8);
+    r->average.ratio = get_f64(b + 16);
+    r->average.count = get_u64(b + 24);
+    r->average.earlier = get_u64(b + 32);
+    r->average.steps = get_u64(b + 40);
+    return TITHE_OK;
+}
+
+static tithe_status load(const passage *p, double *accounts)
+{
+    tithe_status status = pass_head(p);
+    if (!status) status = pass_all(p, accounts);
+    if (!status) status = expect_sense(p->r, p->error);
+    if (!status) status = hand_to_server(p);
+    if (!status) ti_checkpoint_take_account(p->r, accounts);
+    return status;
+}
+
+tithe_status ti_checkpoint_load(run *r, tithe_error *error)
+{
+    passage p = {.r = r, .loading = true, .file = r->resumed ? &r->resume_file : NULL, .error = error};
+    const tithe_status status = with_room(&p, load, "reading a checkpoint");
+    ti_checkpoint_close(&r->resume_file);
+    return status;
+}

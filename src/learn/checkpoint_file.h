@@ -1,0 +1,107 @@
+/* checkpoint_file.h - the file form of a checkpoint (docs/checkpoint.md): its head, and bytes in and out with a checksum. */
+#ifndef LEARN_CHECKPOINT_FILE_H
+#define LEARN_CHECKPOINT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tithe/status.h"
+
+enum {
+    CHECKPOINT_VERSION = 1,
+    CHECKPOINT_HEAD = 104,  /* bytes, then the text */
+    CHECKPOINT_TEXT = 4096, /* the longest text */
+    CHECKPOINT_TAIL = 4,    /* CRC-32C of all before it */
+    CHECKPOINT_MOST_WORKERS = 100000
+};
+
+/* Vectors that not every run has. */
+enum {
+    PART_KEPT = 1,       /* f32, of each worker */
+    PART_AGGREGATE = 2,  /* f32 */
+    PART_SERVER = 4,     /* f32 */
+    PART_ANCHOR = 8,     /* f64 */
+    PART_MEAN = 16,      /* f64 */
+    PART_BEFORE = 32,    /* f64 */
+    PART_CLIENTS = 64,   /* u32 for each worker */
+    PART_MOMENTUM = 128, /* f64, of each worker */
+    PART_ALL = 255
+};
+
+/* The account of one worker: numbers of its process, where that has several workers all in the first one. */
+typedef enum account_number {
+    ACCOUNT_SENT,
+    ACCOUNT_UPLINK,
+    ACCOUNT_DOWNLINK,
+    ACCOUNT_EXCHANGED,
+    ACCOUNT_PAPER,
+    ACCOUNT_COST,
+    ACCOUNT_DOWNLINK_COST,
+    ACCOUNT_ENCODE,
+    ACCOUNT_WAIT,
+    ACCOUNT_TRANSFER,
+    ACCOUNT_DECODE,
+    ACCOUNT_COMPUTE,
+    ACCOUNT_OTHER,
+    ACCOUNT_UNSENT, /* of each worker: the same for all of a process */
+    ACCOUNT_MEASURED,
+    ACCOUNT_LEVEL_SUM,
+    ACCOUNT_KEPT_SUM,
+    ACCOUNT_SPEEDUP_SUM,
+    ACCOUNT_KEPT_LEAST,
+    ACCOUNT_SPEEDUP_LEAST,
+    ACCOUNT_RESIDUAL_MOST,
+    /* the last step */
+    ACCOUNT_STEP_RANKS,
+    ACCOUNT_STEP_MEASURED,
+    ACCOUNT_STEP_LEVEL,
+    ACCOUNT_STEP_LEVEL_LEAST,
+    ACCOUNT_STEP_LEVEL_MOST,
+    ACCOUNT_STEP_KEPT,
+    ACCOUNT_STEP_RESIDUAL,
+    ACCOUNT_NUMBERS
+} account_number;
+
+typedef struct checkpoint_head {
+    uint64_t step, n, seed, data; /* data: the hash of the data set */
+    uint32_t workers, parts;
+    double epochs, seconds;
+    double average_ratio; /* average.h */
+    uint64_t average_count, average_earlier, average_steps;
+    char text[CHECKPOINT_TEXT + 1]; /* lines "key: value" */
+} checkpoint_head;
+
+/* Returns the bytes that were written, at most CHECKPOINT_HEAD + CHECKPOINT_TEXT. */
+size_t ti_checkpoint_write_head(const checkpoint_head *head, uint8_t *bytes);
+/* `length` bytes of a file of `total`. On success *used is where the vectors begin, and the file has exactly the bytes that
+ * the head asks for. */
+tithe_status ti_checkpoint_read_head(const char *name, const uint8_t *bytes, size_t length, uint64_t total,
+                                     checkpoint_head *head, size_t *used, tithe_error *error);
+/* From the end of the head to the account of worker 0, and from there to the next. */
+uint64_t ti_checkpoint_shared_bytes(const checkpoint_head *head);
+uint64_t ti_checkpoint_worker_bytes(const checkpoint_head *head);
+
+/* ---- files ---------------------------------------------------------------------------------------------- */
+
+typedef struct checkpoint_file {
+    char *path, *beside; /* beside: NULL when reading */
+    FILE *stream;
+    uint32_t crc;
+} checkpoint_file;
+
+/* Can a checkpoint be written there? Tries. */
+tithe_status ti_checkpoint_try(const char *path, tithe_error *error);
+/* Beside the path, until it is finished: then there is a whole new file, and before that the old one. */
+tithe_status ti_checkpoint_create(const char *path, checkpoint_file *file, tithe_error *error);
+tithe_status ti_checkpoint_put(checkpoint_file *file, const void *bytes, size_t length, tithe_error *error);
+tithe_status ti_checkpoint_finish(checkpoint_file *file, tithe_error *error);
+/* Opens and checks all of it: head, length and checksum; then stands where the vectors begin. */
+tithe_status ti_checkpoint_open(const char *path, checkpoint_file *file, checkpoint_head *head,
+                                tithe_error *error);
+tithe_status ti_checkpoint_get(checkpoint_file *file, void *bytes, size_t length, tithe_error *error);
+/* In any state, also all zero; a file that was not finished is removed. */
+void ti_checkpoint_close(checkpoint_file *file);
+
+#endif

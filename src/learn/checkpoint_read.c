@@ -1,0 +1,55 @@
+/* checkpoint_read.c - what a checkpoint says of its run, for those who want to know and not to go on. */
+#include "base/bytes.h"
+#include "base/status.h"
+#include "learn/checkpoint_file.h"
+#include "tithe/frame.h"
+#include "tithe/learn.h"
+
+#include <string.h>
+
+static void add_account(tithe_checkpoint *c, const uint8_t *account)
+{
+    c->sent_bytes += get_f64(account + 8 * ACCOUNT_SENT);
+    c->uplink_bytes += get_f64(account + 8 * ACCOUNT_UPLINK);
+    c->downlink_bytes += get_f64(account + 8 * ACCOUNT_DOWNLINK);
+    c->paper_bits += get_f64(account + 8 * ACCOUNT_PAPER);
+    c->cost += get_f64(account + 8 * ACCOUNT_COST);
+    c->downlink_cost += get_f64(account + 8 * ACCOUNT_DOWNLINK_COST);
+}
+
+tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_t length,
+                                   tithe_checkpoint *checkpoint, tithe_error *error)
+{
+    checkpoint_head h;
+    size_t used;
+    const tithe_status status = ti_checkpoint_read_head(name, bytes, length, length, &h, &used, error);
+    if (status) return status;
+    if (get_u32(bytes + length - CHECKPOINT_TAIL) != tithe_crc32c(bytes, length - CHECKPOINT_TAIL))
+        return ti_fail(error, TITHE_E_CORRUPT, 0, "'%.100s' is damaged: its checksum is wrong.", name);
+    tithe_checkpoint c = {.step = h.step,
+                          .n = h.n,
+                          .seed = h.seed,
+                          .data_hash = h.data,
+                          .workers = h.workers,
+                          .epochs = h.epochs,
+                          .seconds = h.seconds,
+                          .kept = h.parts & PART_KEPT,
+                          .aggregate = h.parts & PART_AGGREGATE,
+                          .server_kept = h.parts & PART_SERVER,
+                          .anchor = h.parts & PART_ANCHOR,
+                          .averages = h.parts & PART_MEAN,
+                          .clients = h.parts & PART_CLIENTS,
+                          .momentum = h.parts & PART_MOMENTUM,
+                          .shared_bytes = ti_checkpoint_shared_bytes(&h),
+                          .worker_bytes = ti_checkpoint_worker_bytes(&h)};
+    memcpy(c.text, h.text, sizeof h.text);
+    const uint8_t *at = bytes + used + c.shared_bytes;
+    for (unsigned w = 0; w < h.workers; w++, at += c.worker_bytes) add_account(&c, at);
+    *checkpoint = c;
+    return TITHE_OK;
+}
+
+bool tithe_checkpoint_is(const uint8_t *bytes, size_t length)
+{
+    return length >= 8 && memcmp(bytes, "TITHECKP", 8) == 0;
+}

@@ -1,0 +1,293 @@
+"""Half a run, a checkpoint, and the other half: the same model and the same account as the whole run, to the last bit, on
+every transport and from one to another; and what happens to files that are not what they should be."""
+
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+tithe = os.environ["TITHE"]
+folder = tempfile.mkdtemp()
+environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
+environment["XDG_CACHE_HOME"] = folder
+passed = failed = 0
+DATA = ["--data", "a9a-like:scale=0.03"]
+WORKERS = 3
+
+
+def check(ok, what):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print("FAIL " + what)
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def run(command, timeout=120):
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
+
+
+def train(transport, options, workers=WORKERS):
+    """The command of a run."""
+    start = {"inproc": [tithe, "train", "--workers", str(workers)],
+             "mpi": ["mpirun", "--oversubscribe", "-n", str(workers), tithe, "train", "--transport", "mpi", "--workers", str(workers)],
+             "zmq": [tithe, "train", "--transport", "zmq", "--local", str(workers)]}[transport]
+    return [*start, *DATA, *options]
+
+
+def answer(transport, options, what, workers=WORKERS):
+    done = run(train(transport, [*options, "--json", "-"], workers))
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        check(False, f"{what}: exit {done.returncode}, {done.stdout[:200]!r} {done.stderr[:300]!r}")
+        return None
+
+
+def has(transport):
+    """A build without a transport says so."""
+    done = run([tithe, "train", *DATA, "--transport", transport, "--steps", "1", "--no-optimum"])
+    return "built without" not in done.stderr
+
+
+# The name, the options, and whether all transports are worth the time.
+METHODS = {
+    "dense": ("", False),
+    "top-k": ("--codec topk:keep=0.05", True),
+    "momentum": ("--codec topk:keep=0.1 --momentum 0.9", True),
+    "no feedback": ("--codec randk:keep=0.2", False),
+    "ef21": ("--codec topk:keep=0.05 --feedback ef21", True),
+    "both ways": ("--codec natural --downlink natural", False),
+    "both ways, the server keeps": ("--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp", True),
+    "CAT": ("--codec topk|sign --cost 802.15.4", False),
+    "CAT, one level": ("--codec topk|sign --cost 802.15.4 --level shared", False),
+    "clients": ("--codec topk:keep=0.1 --clients 2/round --momentum 0.5", True),
+    "clients, dense": ("--clients 2/round", False),
+    "local steps": ("--codec topk:keep=0.1 --local-steps 3 --momentum 0.5 --average tail", False),
+    "lsvrg": ("--estimator lsvrg --codec threshold:lambda=0.05 --average weighted", True),
+    "sgd": ("--estimator sgd --sampling importance --codec randk:keep=0.2 --average tail", False),
+    "minibatch": ("--estimator minibatch --batch 4 --codec stochastic:keep=0.1 --step-size auto/k", False),
+    "costs that are no whole numbers": ("--codec topk:keep=0.1 --cost alphabeta:latency=1ms,bandwidth=3Mbit", False),
+    "long vectors": ("--data gen:sparse:rows=60,features=300000,density=0.0001 --no-optimum --codec topk:keep=0.01 --momentum 0.5 "
+                     "--downlink topk:keep=0.01 --downlink-feedback ec", True),
+    "layers": ("--model mlp:hidden=4 --codec topk:keep=0.1,per=layer", False),
+}
+SAME = ["model_hash", "steps", "epochs", "loss", "gap", "accuracy", "average_loss", "uplink_bytes", "downlink_bytes", "cost",
+        "downlink_cost", "paper_bits", "unsent", "kept_mean", "kept_least", "speedup_mean", "speedup_least", "residual_share"]
+# Sums over processes and steps in another order. (unsent is a mean over those who took part, or over all.)
+ROUNDED = ["kept_mean", "speedup_mean"]
+
+
+def near(a, b):
+    return a == b or (a is not None and b is not None and abs(a - b) <= 1e-12 * abs(a))
+
+
+def same(whole, resumed, what, moved=False):
+    if whole and resumed:
+        for key in SAME:
+            if moved and key == "unsent":
+                continue
+            equal = near(whole[key], resumed[key]) if moved and key in ROUNDED else whole[key] == resumed[key]
+            check(equal, f"{what}: {key} is {resumed[key]}, but {whole[key]} in one go")
+
+
+def halves(transports):
+    for name, (text, everywhere) in METHODS.items():
+        options = text.split()
+        wholes = {}
+        for transport in transports if everywhere else ["inproc"]:
+            file = path("half-" + transport)
+            wholes[transport] = answer(transport, [*options, "--steps", "24"], f"{name}, {transport}")
+            half = answer(transport, [*options, "--steps", "12", "--checkpoint", file], f"{name}, {transport}, first half")
+            second = answer(transport, [*options, "--steps", "24", "--resume", file], f"{name}, {transport}, second half")
+            same(wholes[transport], second, f"{name}, {transport}")
+            if transport == "inproc" and second:
+                check(second["sent_bytes"] == wholes[transport]["sent_bytes"], f"{name}: sent_bytes go on")
+                again = answer(transport, [*options, "--steps", "12", "--resume", file], f"{name}, nothing left to do")
+                same(half, again, f"{name}, nothing left to do")
+        for first in wholes:  # from each transport to each other one
+            for then in wholes:
+                if first != then:
+                    second = answer(then, [*options, "--steps", "24", "--resume", path("half-" + first)], f"{name}, {first} to {then}")
+                    same(wholes[then], second, f"{name}, {first} to {then}", moved=True)
+        # In the middle of a run, for its last multiple of K; and the file goes over itself.
+        file = path("every")
+        answer("inproc", [*options, "--steps", "20", "--checkpoint", file, "--every", "8"], f"{name}, every")
+        check(step_of(file) == 20, f"{name}: the last state is written too")
+        second = answer("inproc", [*options, "--steps", "24", "--resume", file, "--checkpoint", file], f"{name}, every")
+        same(wholes["inproc"], second, f"{name}, resumed onto itself")
+        check(step_of(file) == 24, f"{name}: the file of the resumed run")
+    check(not [f for f in os.listdir(folder) if f.endswith(".part")], "no parts are left")
+
+
+def step_of(file):
+    done = run([tithe, "inspect", file, "--json", "-"])
+    try:
+        return json.loads(done.stdout)["step"]
+    except (json.JSONDecodeError, KeyError):
+        return f"{done.stdout!r} {done.stderr!r}"
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def by_the_page():
+    """The file, read as docs/checkpoint.md says and by nothing else."""
+    file = path("page")
+    options = ["--codec", "topk:keep=0.1", "--momentum", "0.5", "--average", "tail", "--clients", "2/round", "--seed", "77"]
+    here = answer("inproc", [*options, "--steps", "5", "--checkpoint", file], "by the page")
+    data = open(file, "rb").read()
+    magic, version, length, step, n, seed, _, workers, parts, epochs, _, _, count, earlier, averaged = struct.unpack_from(
+        "<8sIIQQQQIIdddQQQ", data)
+    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 1, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
+    check(epochs == here["epochs"] and (count, earlier, averaged) == (2, 2, 6), f"page: {epochs} epochs, {count}, {earlier}, {averaged}")
+    facts = dict(line.split(": ", 1) for line in data[104:104 + length].decode().splitlines())
+    check(facts["codec"].startswith("topk:keep=0.1") and facts["feedback"] == "ec" and facts["clients"] == "2", f"page: {facts}")
+    at = 104 + length + 3 * 8 * n
+    check(sorted(struct.unpack_from("<3I", data, at)) == [0, 1, 2], "page: clients")
+    at += 4 * workers
+    uplink = cost = 0
+    for _ in range(workers):
+        account = struct.unpack_from("<28d", data, at)
+        uplink, cost = uplink + account[1], cost + account[5]
+        at += 8 * 28 + 4 * n + 8 * n
+    check(uplink == here["uplink_bytes"] and cost == here["cost"], f"page: {uplink}, {cost}")
+    check(len(data) == at + 4 and struct.unpack_from("<I", data, at)[0] == crc32c(data[:at]), "page: length and checksum")
+
+
+def refused(command, words, what):
+    done = run(command)
+    lines = done.stderr.strip().splitlines()
+    check(done.returncode == 2, f"{what}: exit {done.returncode}, {done.stderr!r}")
+    check(any(all(word in line for word in words) for line in lines), f"{what}: {words} are not in {lines}")
+    return lines
+
+
+def bad_files(transports):
+    options = ["--codec", "topk:keep=0.1", "--steps", "6"]
+    file = path("good")
+    answer("inproc", [*options, "--checkpoint", file], "a good file")
+    other = {
+        "seed": (["--seed", "5"], ["seed is 1 there", "5 here"]),
+        "codec": (["--codec", "topk:keep=0.2"], ["codec is", "keep=0.1", "keep=0.2"]),
+        "feedback": (["--feedback", "ef21"], ["feedback is ec there", "ef21 here"]),
+        "estimator": (["--estimator", "sgd"], ["estimator is full there", "sgd here"]),
+        "model": (["--model", "least-squares"], ["model is logistic", "least-squares here"]),
+        "data": (["--data", "w8a-like:scale=0.03"], ["the data is", "a9a", "w8a"]),
+        "l2": (["--l2", "0.5"], ["l2 is", "0.5 here"]),
+        "momentum": (["--momentum", "0.5"], ["momentum is 0 there", "0.5 here"]),
+    }
+    for name, (more, words) in other.items():
+        lines = refused(train("inproc", [*options, "--resume", file, *more]), words, f"another {name}")
+        check(len(lines) == 1, f"another {name}: one sentence, not {lines}")
+    for transport in transports:
+        workers = refused(train(transport, [*options, "--resume", file], workers=2), ["workers is 3 there", "2 here"],
+                          f"another number of workers, {transport}")
+        check(workers, "a sentence")
+        refused(train(transport, [*options, "--resume", path("nowhere")]), ["Cannot read", "No such file"], f"no file, {transport}")
+        refused(train(transport, [*options, "--checkpoint", path("nowhere/file")]), ["Cannot write", "No such file"],
+                f"unwritable, {transport}")
+    refused(train("inproc", [*options, "--checkpoint", folder]), ["Cannot write"], "a folder")
+    refused(train("inproc", [*options, "--every", "3"]), ["--checkpoint"], "--every alone")
+    content = open(file, "rb").read()
+    damaged = {
+        "cut off": (content[:-100], ["cut off"]),
+        "cut off early": (content[:50], ["cut off"]),
+        "empty": (b"", ["no checkpoint"]),
+        "longer": (content + b"x", ["damaged"]),
+        "a bit": (content[:2000] + bytes([content[2000] ^ 4]) + content[2001:], ["damaged", "checksum"]),
+        "a trace": (b"# name: run\n", ["no checkpoint"]),
+        "a later version": (content[:8] + struct.pack("<I", 9) + content[12:], ["version 9", "version 1"]),
+    }
+    for name, (data, words) in damaged.items():
+        open(path("bad"), "wb").write(data)
+        refused(train("inproc", [*options, "--resume", path("bad")]), words, name)
+        if name not in ("empty", "a trace"):
+            refused([tithe, "inspect", path("bad")], words, f"inspect, {name}")
+
+
+def trace():
+    """The records of a resumed run go on where those of the first half ended."""
+    options = ["--codec", "topk:keep=0.1"]
+    answer("inproc", [*options, "--steps", "6", "--checkpoint", path("t"), "--trace", path("t1.csv")], "trace, first half")
+    answer("inproc", [*options, "--steps", "12", "--resume", path("t"), "--trace", path("t2.csv")], "trace, second half")
+
+    def rows(name):
+        lines = [line.rstrip("\n").split(",") for line in open(name) if not line.startswith("#")]
+        return [dict(zip(lines[0], line)) for line in lines[1:]]
+
+    first, second = rows(path("t1.csv")), rows(path("t2.csv"))
+    check([row["step"] for row in second] == [str(k) for k in range(6, 13)], f"trace: steps {[row['step'] for row in second]}")
+    for key in ("uplink_bytes", "cost", "sent_bytes", "loss", "level", "kept", "residual", "unsent", "epochs"):
+        check(first[-1][key] == second[0][key], f"trace: {key} was {first[-1][key]}, then {second[0][key]}")
+    check(float(second[0]["seconds"]) >= float(first[-1]["seconds"]), "trace: seconds go on")
+
+
+def inspect():
+    answer("inproc", ["--codec", "topk:keep=0.1", "--steps", "5", "--checkpoint", path("i")], "inspect")
+    done = run([tithe, "inspect", path("i"), "--json", "-"])
+    about = json.loads(done.stdout)
+    check(about["kind"] == "checkpoint" and about["step"] == 5 and about["workers"] == WORKERS and about["seed"] == 1
+          and about["codec"].startswith("topk:keep=0.1") and about["uplink_bytes"] > 0, f"inspect: {about}")
+    words = run([tithe, "inspect", path("i")])
+    check(words.returncode == 0 and "step 5" in words.stdout, f"inspect in words: {words.stdout!r} {words.stderr!r}")
+
+
+def stopped(transports):
+    """Ctrl-C in the middle: the file is whole, and the rest of the run is as if nothing had been."""
+    for transport in [t for t in transports if t != "mpi"]:  # mpirun ends its processes in its own way
+        for options in (["--codec", "topk:keep=0.1", "--momentum", "0.9"], ["--estimator", "sgd", "--codec", "topk:keep=0.1"]):
+            file = path("stopped")
+            if os.path.exists(file):
+                os.remove(file)
+            limits = ["--steps", "100000000", "--epochs", "1e9"]
+            process = subprocess.Popen(train(transport, [*options, *limits, "--checkpoint", file, "--every", "10"]), env=environment,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+            for _ in range(600):
+                if os.path.exists(file):
+                    break
+                time.sleep(0.05)
+            os.killpg(process.pid, signal.SIGINT)
+            try:
+                out, err = process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                out, err = process.communicate()
+            what = f"stopped, {transport}, {options}"
+            check(process.returncode == 0 and "stopped by hand" in out, f"{what}: exit {process.returncode}, {out[-300:]!r} {err!r}")
+            at = step_of(file)
+            check(isinstance(at, int) and at > 0, f"{what}: {at}")
+            if isinstance(at, int):
+                ahead = [*options, "--steps", str(at + 5)]
+                same(answer("inproc", ahead, what), answer("inproc", [*ahead, "--resume", file], what), what, moved=transport != "inproc")
+
+
+transports = ["inproc"] + [name for name in ("mpi", "zmq") if has(name)]
+if "mpi" in transports and not shutil.which("mpirun"):
+    transports.remove("mpi")
+for name in ("mpi", "zmq"):
+    if name not in transports:
+        print(f"SKIP: no {name} in this build, or no mpirun")
+halves(transports)
+bad_files(transports)
+by_the_page()
+trace()
+inspect()
+stopped(transports)
+shutil.rmtree(folder, ignore_errors=True)
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
