@@ -62,6 +62,11 @@ typedef struct tithe_exchange_config {
 
 TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
                                              tithe_error *error);
+/* The same from two words, with all else as it comes: a codec (contractive, if the feedback asks for it), which then
+ * belongs to the exchange, and none, ec or ef21. All processes of the group call it together, and hear of it when they do
+ * not agree. */
+TITHE_API tithe_status tithe_exchange_open(tithe_comm *comm, const char *codec, const char *feedback, size_t n,
+                                           tithe_exchange **ex, tithe_error *error);
 TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each

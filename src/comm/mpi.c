@@ -205,3 +205,9 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error 
                          .self = s};
     return TITHE_OK;
 }
+
+tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm *comm, tithe_error *error)
+{
+    const MPI_Comm parent = MPI_Comm_f2c((MPI_Fint)*mpi_fint);
+    return tithe_comm_mpi(&parent, comm, error);
+}

@@ -42,6 +42,7 @@ struct tithe_exchange {
     float **vectors; /* of the local ranks, where the scheme wants gradients as they are; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
+    tithe_codec *own_codec; /* NULL: the codec is the caller's */
     tithe_codec *raw;    /* all|raw, for what is not compressed */
     size_t raw_bytes;    /* of its frames */
     float *aggregate;    /* where the feedback aggregates: the mean of what all ranks sent so far */
