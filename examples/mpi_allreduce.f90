@@ -10,6 +10,12 @@ module tithe
   use iso_c_binding
   implicit none
 
+  type, bind(C) :: tithe_error           ! status.h
+     integer(c_int) :: code
+     integer(c_size_t) :: position
+     character(kind=c_char) :: text(240)
+  end type
+
   type, bind(C) :: tithe_comm            ! comm.h
      integer(c_int) :: size, first, local, server
      type(c_ptr) :: transport, self
@@ -17,12 +23,7 @@ module tithe
      type(c_ptr) :: phase
      integer(c_int64_t) :: sent_bytes, sent_messages
      real(c_double) :: waited
-  end type
-
-  type, bind(C) :: tithe_error           ! status.h
-     integer(c_int) :: code
-     integer(c_size_t) :: position
-     character(kind=c_char) :: text(240)
+     type(tithe_error) :: failed
   end type
 
   interface

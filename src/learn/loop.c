@@ -244,7 +244,7 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
                       .kept = e.measured ? e.measured * e.kept : 0,
                       .residual = ranks * e.residual,
                       .unsent = r->share->local * t.unsent,
-                      .stopped = r->stopped};
+                      .stopped = r->stopped || r->wants_stop};
     tithe_status status = ti_comm_sent(r->comm, &all->sent, error);
     if (status) return status;
     extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
@@ -305,7 +305,7 @@ static tithe_status make_record(run *r, double loss, tithe_error *error)
         .collective = e.collective,
         .reason = e.reason,
     };
-    if (r->o->record && !r->o->record(r->o->context, &r->last)) r->stopped = true;
+    if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_stop(r);
     return TITHE_OK;
 }
 
@@ -409,6 +409,23 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     return status;
 }
 
+/* Records may be minutes apart. Twice a second all processes ask each other whether somebody wants to stop, which also
+ * tells an idle server that they are alive. The first one says after how many steps they do it next. */
+static tithe_status check_in(run *r, tithe_error *error)
+{
+    if (!is_remote(r) || r->step < r->next_check) return TITHE_OK;
+    const double now = clock_now(), took = now - r->checked_at, half_a_second = 0.5;
+    const double steps = (double)(r->step - r->checked);
+    double values[2] = {r->wants_stop, 0}; /* 1: the distance to the next one, at most twice the last */
+    if (r->comm->first == 0) values[1] = floor(fmin(2 * steps, steps * half_a_second / fmax(took, 1e-9)));
+    const tithe_status status = ti_comm_fold(r->comm, COMM_ASK, values, 2, error);
+    if (values[0] > 0) r->stopped = true;
+    r->checked = r->step;
+    r->checked_at = now;
+    r->next_check = r->step + (uint64_t)fmax(values[1], 1);
+    return status;
+}
+
 tithe_status ti_run_loop(run *r, tithe_error *error)
 {
     r->started = clock_now();
@@ -426,7 +443,9 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
         status = one_step(r, distance, error);
         /* with a loss for free, the end is seen only when the next gradients are there */
         ended = is_done(r) && (!free_loss || r->step == before);
-        if (!ended && r->stopped) ended = true;
+        if (!status && !ended) status = check_in(r, error);
+        if (!status && !ended && r->stopped && !free_loss && r->last.step < (double)r->step) status = look(r, NAN, error); /* the last record */
+        if (r->stopped) ended = true;
     }
     if (classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */
         size_t correct = 0;

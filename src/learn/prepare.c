@@ -15,15 +15,20 @@ static const char *or_else(const char *text, const char *fallback)
     return text ? text : fallback;
 }
 
-bool ti_run_progress(run *r, const char *what, double done)
-{
-    if (r->o->progress && !r->o->progress(r->o->context, what, done)) r->stopped = true;
-    return !r->stopped;
-}
-
 static bool is_remote(const run *r)
 {
     return r->comm->local < r->comm->size;
+}
+
+void ti_run_stop(run *r)
+{
+    *(is_remote(r) ? &r->wants_stop : &r->stopped) = true;
+}
+
+bool ti_run_progress(run *r, const char *what, double done)
+{
+    if (r->o->progress && !r->o->progress(r->o->context, what, done)) ti_run_stop(r);
+    return !r->stopped;
 }
 
 /* ---- data and problem ---------------------------------------------------------------------------------- */

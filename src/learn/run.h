@@ -58,6 +58,9 @@ typedef struct run {
     double first_loss;
     double gamma;
     bool reached, stopped;
+    uint64_t next_check, checked; /* steps after which the processes ask each other whether to go on */
+    double checked_at;
+    bool wants_stop; /* this process alone: the others hear of it at the next record */
     tithe_trace_record last;
     double distance; /* |x_0 - x*|^2; NAN: not known */
     double level_sum, kept_sum, kept_least, speedup_sum, speedup_least, residual_most, measured;
@@ -72,5 +75,7 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error);
 
 /* False: the caller wants to stop. */
 bool ti_run_progress(run *r, const char *what, double done);
+/* The caller wants to stop: at once, or when all processes know. */
+void ti_run_stop(run *r);
 
 #endif

@@ -95,6 +95,14 @@ static tithe_status end_together(run *r, tithe_error *error)
     return status;
 }
 
+/* What a lost process does to a sum looks like something else: the loss is no number, say. */
+static tithe_status blame(const run *r, tithe_status status, tithe_error *error)
+{
+    if (!status || !r->comm || !r->comm->failed.code) return status;
+    *error = r->comm->failed;
+    return error->code;
+}
+
 tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result, tithe_error *error)
 {
     if (!options || !result)
@@ -111,12 +119,14 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     if (!status) {
         if (o.begin) o.begin(o.context, &r.facts);
         status = ti_run_loop(&r, error); /* whoever was stopped by now still gets a record of the start */
+        status = blame(&r, status, error);
         if (!status || status == TITHE_E_DIVERGED) {
             const tithe_status ended = end_together(&r, error);
             if (ended) status = ended;
         }
         fill_result(&r, result);
     }
+    status = blame(&r, status, error);
     if (status && status != TITHE_E_DIVERGED && r.comm) ti_comm_give_up(r.comm, error->text);
     ti_run_free(&r);
     return status;
