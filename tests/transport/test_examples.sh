@@ -49,5 +49,6 @@ if [ ! -x "$mpifort" ] || ! command -v gfortran > /dev/null; then
     exit 0
 fi
 # shellcheck disable=SC2046
-"$mpifort" -O2 -Wall -Werror "$TITHE_SOURCE/examples/mpi_allreduce.f90" -o in_fortran $(pkg-config --libs tithe_mpi)
+# MPICH has no interfaces for buffers of any type, and warns.
+"$mpifort" -O2 -Wall "$TITHE_SOURCE/examples/mpi_allreduce.f90" -o in_fortran $(pkg-config --libs tithe_mpi)
 for ranks in 1 3; do start "$ranks" ./in_fortran; done
