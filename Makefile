@@ -30,6 +30,7 @@ test-all: setup-test-all ## test, and the slow tests, thread sanitizer, valgrind
 bench: setup-bench build ## measure the speed, alone and beside numpy (torch and zfp where they are installed)
 	@build/tithe bench
 	@$(PYTHON) bench/compare.py
+	@$(PYTHON) bench/exchange.py
 
 install: setup-install build ## install under PREFIX (default /usr/local); honours DESTDIR
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
