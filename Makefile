@@ -31,6 +31,7 @@ bench: setup-bench build ## measure the speed, alone and beside numpy (torch and
 	@build/tithe bench
 	@cmake --build build --target bench_training && build/bench_training
 	@$(PYTHON) bench/compare.py
+	@$(PYTHON) bench/exchange.py
 
 install: setup-install build ## install under PREFIX (default /usr/local); honours DESTDIR
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"

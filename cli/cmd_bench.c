@@ -244,7 +244,7 @@ int cmd_bench(int argc, char **argv)
     const option options[] = {
         option_text(
             "n", "LENGTHS",
-            "lengths of the vectors, such as 2^20,2^24 (default 2^20,2^24,2^26; codecs 2^20,2^24; tuner "
+            "lengths of the vectors, such as 2^20,2^24 (default 2^20,2^24,2^26; codecs and exchange 2^20,2^24; tuner "
             "47236,3231961,2^24)",
             &sizes),
         option_text("data", "NAMES",
@@ -263,14 +263,14 @@ int cmd_bench(int argc, char **argv)
         option_end(),
     };
     const command c = {
-        .positionals = "[kernels|codecs|tuner]",
+        .positionals = "[kernels|codecs|tuner|exchange]",
         .least = 0,
         .most = 1,
         .summary = "Measure speed beside memcpy and a plain read of the same vector, in one run. kernels "
                    "(the default): "
                    "the passes of which codecs are made, and error compensation as a whole. codecs: whole "
                    "calls, and "
-                   "below which bandwidth they pay. tuner: how long the choice of a level takes. Every "
+                   "below which bandwidth they pay. tuner: how long the choice of a level takes. exchange: whole steps, with all ranks here. Every "
                    "result is compared with one found another way: "
                    "exit status 1 "
                    "if one is wrong. A busy machine and a gate that is missed are reported, and exit 0.",
@@ -287,8 +287,10 @@ int cmd_bench(int argc, char **argv)
         wanted.suite = TITHE_BENCH_CODECS;
     else if (count && strcmp(argv[0], "tuner") == 0)
         wanted.suite = TITHE_BENCH_TUNER;
+    else if (count && strcmp(argv[0], "exchange") == 0)
+        wanted.suite = TITHE_BENCH_EXCHANGE;
     else if (count && strcmp(argv[0], "kernels") != 0)
-        return text_fail("There is no benchmark '%s'; there are kernels, codecs and tuner", argv[0]);
+        return text_fail("There is no benchmark '%s'; there are kernels, codecs, tuner and exchange", argv[0]);
 
     size_t size_list[MOST];
     unsigned thread_list[MOST];

@@ -1,12 +1,18 @@
 /* processes.c - see processes.h. */
 #include "processes.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "text.h"
 #include "tithe/transport.h"
@@ -87,78 +93,164 @@ static process_part work(train_settings *s, const char *endpoint, processes *p)
     return PART_FAILED;
 }
 
-/* The worst of what the workers ended with. A worker that was killed counts as a failure. */
-static int wait_for_workers(const pid_t *ids, size_t count, bool end_them)
+/* ---- all roles here: this process starts the others, and sees to it that none is left ---------------------- */
+
+enum {
+    PATIENCE = 10, /* seconds to come to an orderly end, after Ctrl-C */
+    LAST_WORDS = 3 /* and after one of them failed, which they all know by then */
+};
+
+typedef struct child {
+    pid_t id; /* 0: it has ended */
+    bool server;
+} child;
+
+typedef struct family {
+    child *children;
+    size_t count, left;
+    int worst;      /* exit status */
+    double kill_at; /* INFINITY: let them run */
+} family;
+
+static volatile sig_atomic_t wanted_end; /* how often somebody asked for it */
+
+static void note_end(int number)
 {
-    int worst = EXIT_DONE;
-    for (size_t i = 0; i < count; i++) {
-        int status;
-        if (end_them) kill(ids[i], SIGTERM);
-        while (waitpid(ids[i], &status, 0) < 0 && errno == EINTR) {
-        }
-        const int ended = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BAD;
-        if (ended > worst) worst = ended;
+    (void)number;
+    wanted_end++;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* To all, or to the workers alone: with them the server ends by itself. */
+static void tell(const family *f, int number, bool server_too)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (f->children[i].id && (server_too || !f->children[i].server)) kill(f->children[i].id, number);
+}
+
+/* One of the children has ended. */
+static void note_child(family *f, pid_t id, int status)
+{
+    size_t i = 0;
+    while (i < f->count && f->children[i].id != id) i++;
+    if (i == f->count) return;
+    f->children[i].id = 0;
+    f->left--;
+    const bool ended = WIFEXITED(status);
+    const int with = ended ? WEXITSTATUS(status) : EXIT_BAD;
+    if (with > f->worst) f->worst = with;
+    if (!ended && isinf(f->kill_at)) {
+        text_fail("The %s %ld was killed by signal %d, so the others are ended too",
+                  f->children[i].server ? "server" : "worker", (long)id, WTERMSIG(status));
+        tell(f, SIGTERM, true);
+        f->kill_at = now() + 0.5;
+    } else if (with == EXIT_BAD && isinf(f->kill_at)) {
+        f->kill_at = now() + LAST_WORDS;
     }
-    return worst;
 }
 
-/* The server stays until its workers are done. Ctrl-C reaches them without its help; another request to end it hands on. */
-static volatile sig_atomic_t worker_count;
-static pid_t worker_ids[1000]; /* --local takes no more */
-
-static void hand_on(int number)
+/* Until all have ended, one way or another. */
+static int wait_for_all(family *f)
 {
-    for (int i = 0; i < worker_count; i++) kill(worker_ids[i], number);
+    int answered = 0;
+    while (f->left) {
+        int status;
+        const pid_t id = waitpid(-1, &status, WNOHANG);
+        if (id > 0) {
+            note_child(f, id, status);
+            continue;
+        }
+        if (wanted_end > answered) {
+            tell(f, SIGTERM, false); /* from a terminal they have got theirs already */
+            f->kill_at = now() + (wanted_end > 1 ? 0 : PATIENCE);
+            answered = wanted_end;
+        }
+        if (now() > f->kill_at) {
+            if (!f->worst && wanted_end == 1) text_fail("It took more than %d seconds to stop: all were ended", PATIENCE);
+            f->worst = EXIT_BAD;
+            tell(f, SIGKILL, true);
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    return f->worst;
 }
 
-static void outlive_workers(const pid_t *ids, size_t count)
+static void catch_end(void)
 {
-    memcpy(worker_ids, ids, count * sizeof *ids);
-    worker_count = (int)count;
-    struct sigaction action = {.sa_handler = SIG_IGN};
+    struct sigaction action = {.sa_handler = note_end};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
-    action.sa_handler = hand_on;
-    action.sa_flags = SA_RESTART | SA_RESETHAND;
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
 }
 
-/* Workers are started first: ZeroMQ's threads do not survive a fork. */
+/* Sockets of those who were killed are still there. */
+static void remove_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    for (const struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.') unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder) closedir(folder);
+    rmdir(path);
+}
+
+static bool make_folder(char *path, size_t room)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(path, room, "%s/tithe-XXXXXX", temporary && strlen(temporary) <= 30 ? temporary : "/tmp");
+    if (mkdtemp(path)) return true;
+    text_fail("Cannot make a folder for the workers to meet in: %s", strerror(errno));
+    return false;
+}
+
+/* A child: nobody is to be left when the parent goes. */
+static void be_a_child(bool server)
+{
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    signal(SIGINT, server ? SIG_IGN : SIG_DFL); /* Ctrl-C is for the workers: they tell the server */
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+}
+
+/* Comes back in every child, with its part, and in the parent after all have ended. */
 static process_part begin_local(train_settings *s, processes *p)
 {
-    char endpoint[80];
-    const char *temporary = getenv("TMPDIR");
-    char path[256];
-    snprintf(path, sizeof path, "%s/tithe-XXXXXX", temporary && strlen(temporary) < 200 ? temporary : "/tmp");
-    if (!mkdtemp(path) || strlen(path) > 50) {
-        text_fail("Cannot make a folder for the workers to meet in: %s", strerror(errno));
-        return PART_FAILED;
-    }
+    char path[64], endpoint[80];
+    if (!make_folder(path, sizeof path)) return PART_FAILED;
     snprintf(endpoint, sizeof endpoint, "ipc://%s/server", path);
-    pid_t *ids = text_memory((size_t)s->local * sizeof *ids);
-    size_t started = 0;
-    for (; started < s->local; started++) {
-        fflush(stdout);
-        ids[started] = fork();
-        if (ids[started] == 0) {
-            free(ids);
-            return work(s, endpoint, p);
+    family f = {.count = (size_t)s->local + 1, .kill_at = INFINITY};
+    f.children = text_memory(f.count * sizeof *f.children);
+    catch_end();
+    fflush(stdout);
+    for (size_t i = 0; i < f.count; i++) { /* the server first */
+        const pid_t id = fork();
+        if (id == 0) {
+            free(f.children);
+            be_a_child(i == 0);
+            if (i > 0) return work(s, endpoint, p);
+            p->status = serve(s, endpoint, p);
+            return PART_SERVED;
         }
-        if (ids[started] < 0) break;
+        f.children[i] = (child){.id = id > 0 ? id : 0, .server = i == 0};
+        f.left += id > 0;
+        if (id > 0) continue;
+        text_fail("Only %zu of %llu workers could be started: %s", i ? i - 1 : i,
+                  (unsigned long long)s->local, strerror(errno));
+        f.count = i;
+        f.worst = EXIT_BAD;
+        f.kill_at = now();
     }
-    train_catch_interrupt(); /* Ctrl-C reaches the workers too: they end in good order, and then the server */
-    const bool all = started == s->local;
-    if (!all)
-        text_fail("Only %zu of %llu workers could be started: %s", started, (unsigned long long)s->local,
-                  strerror(errno));
-    if (all) outlive_workers(ids, started);
-    const int served = all ? serve(s, endpoint, p) : EXIT_BAD;
-    const int worked = wait_for_workers(ids, started, !all);
-    p->status = worked != EXIT_DONE ? worked : served;
-    free(ids);
-    snprintf(endpoint, sizeof endpoint, "%s/server", path);
-    unlink(endpoint);
-    rmdir(path);
+    p->status = wait_for_all(&f);
+    free(f.children);
+    remove_folder(path);
     return PART_SERVED;
 }
 #endif

@@ -9,7 +9,7 @@ typedef enum process_part {
     PART_ALL,    /* there is only this process */
     PART_FIRST,  /* the worker that speaks for all */
     PART_OTHER,  /* another worker: it keeps silent */
-    PART_SERVED, /* a server, and it is done: `status` says how */
+    PART_SERVED, /* a server, or the parent of all, and it is done: `status` says how */
     PART_FAILED  /* that was said */
 } process_part;
 
@@ -19,8 +19,8 @@ typedef struct processes {
     int status;
 } processes;
 
-/* Joins the others. With --local, this call starts them; the caller comes back as the server, after all was done, and
- * each worker comes back in a process of its own. */
+/* Joins the others. With --local, this call starts them: it comes back in each of them, and in the caller after all
+ * have ended. */
 process_part processes_begin(train_settings *s, processes *p);
 void processes_end(processes *p);
 

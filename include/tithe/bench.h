@@ -16,7 +16,8 @@ extern "C" {
 typedef enum tithe_bench_suite {
     TITHE_BENCH_KERNELS = 0, /* the passes of which the codecs are made, and error compensation as a whole */
     TITHE_BENCH_CODECS = 1,  /* whole calls of tithe_encode and tithe_decode_add */
-    TITHE_BENCH_TUNER = 2    /* choices of a level, beside a sort and scan */
+    TITHE_BENCH_TUNER = 2,   /* choices of a level, beside a sort and scan */
+    TITHE_BENCH_EXCHANGE = 3 /* whole steps with all ranks in this process, and all-reduces alone */
 } tithe_bench_suite;
 
 typedef enum tithe_bench_verdict {

@@ -73,8 +73,13 @@ typedef struct tithe_exchange_config {
     size_t layer_count;
 } tithe_exchange_config;
 
-TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n,
-                                             tithe_exchange **ex, tithe_error *error);
+TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                                             tithe_error *error);
+/* The same from two words, with all else as it comes: a codec (contractive, if the feedback asks for it), which then
+ * belongs to the exchange, and none, ec or ef21. All processes of the group call it together, and hear of it when they do
+ * not agree. */
+TITHE_API tithe_status tithe_exchange_open(tithe_comm *comm, const char *codec, const char *feedback, size_t n,
+                                           tithe_exchange **ex, tithe_error *error);
 TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
 
 /* Another collective from the next step on, the same on all ranks; nothing is restarted, and what was kept stays. Between

@@ -61,6 +61,7 @@ static void fill_defaults(bench_run *run)
         } defaults[] = {
             [TITHE_BENCH_KERNELS] = {kernel_sizes, sizeof kernel_sizes / sizeof *kernel_sizes},
             [TITHE_BENCH_CODECS] = {codec_sizes, sizeof codec_sizes / sizeof *codec_sizes},
+            [TITHE_BENCH_EXCHANGE] = {codec_sizes, sizeof codec_sizes / sizeof *codec_sizes},
             [TITHE_BENCH_TUNER] = {tuner_sizes, sizeof tuner_sizes / sizeof *tuner_sizes},
         };
         o->sizes = defaults[o->suite].sizes;
@@ -138,7 +139,8 @@ static bool row_is_wanted(const bench_run *run, const bench_row *row, const benc
  * pattern asks for a reference. */
 static size_t choose_rows(const bench_run *run, const bench_vectors *v, const bench_row **rows)
 {
-    static const bench_row *const tables[] = {bench_kernel_rows, bench_codec_rows, bench_tuner_rows};
+    static const bench_row *const tables[] = {bench_kernel_rows, bench_codec_rows, bench_tuner_rows,
+                                               bench_exchange_rows};
     const bench_row *table = tables[run->options.suite];
     size_t count = 0;
     bool wanted = false;

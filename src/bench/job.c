@@ -18,6 +18,8 @@ tithe_status bench_job_open(const bench_row *row, const bench_vectors *v, const 
 
 void bench_job_close(bench_job *job)
 {
+    bench_ranks_free(job->ranks); /* before its codecs */
+    tithe_codec_free(job->codec_back);
     tithe_codec_free(job->codec);
     tithe_cost_free(job->cost);
     free(job->tuner_scratch);

@@ -19,12 +19,14 @@ typedef struct bench_kind {
 typedef struct bench_row {
     const char *name;
     const bench_kind *kind;
-    const char *spec; /* NULL: no codec; "threshold" gets its lambda from the data and the share */
-    double share;     /* of coordinates that are selected; 0 where that has no meaning */
-    size_t longest;   /* not measured on longer vectors, since it is slow; 0: on all */
-    const char *cost; /* of a tuner */
-    bool single;      /* runs on one thread, however many the call has */
-    bool paper;       /* the tuner counts the papers' bits */
+    const char *spec;   /* NULL: no codec; "threshold" gets its lambda from the data and the share */
+    double share;       /* of coordinates that are selected; 0 where that has no meaning */
+    size_t longest;     /* not measured on longer vectors, since it is slow; 0: on all */
+    bool single;        /* runs on one thread, however many the call has */
+    const char *cost;   /* of a tuner */
+    bool paper;         /* the tuner counts the papers' bits */
+    const char *scheme; /* of an exchange; of an all-reduce, the collective */
+    unsigned ranks;
 } bench_row;
 
 struct bench_job {
@@ -47,6 +49,8 @@ struct bench_job {
     tithe_cost *cost;
     void *tuner_scratch;
     size_t tuner_scratch_size;
+    tithe_codec *codec_back;            /* of a star */
+    struct bench_group_of_ranks *ranks; /* exchange.c */
 };
 
 /* `call` says all that does not depend on the row: seed and pool. */
@@ -73,10 +77,13 @@ extern const bench_kind bench_ec, bench_encode, bench_decode_add;               
 extern const bench_kind bench_choose, bench_sort_and_scan, bench_encode_chosen,
     bench_choose_and_encode; /* tuner.c */
 
+extern const bench_kind bench_step, bench_all_reduce; /* exchange.c */
+void bench_ranks_free(struct bench_group_of_ranks *ranks);
+
 /* ---- the tables (rows.c) ------------------------------------------------------------------------------ */
 
-extern const bench_row bench_kernel_rows[], bench_codec_rows[],
-    bench_tuner_rows[]; /* all end with a NULL name; references first */
+extern const bench_row bench_kernel_rows[], bench_codec_rows[], bench_tuner_rows[],
+    bench_exchange_rows[]; /* all end with a NULL name; references first */
 enum { BENCH_MEMCPY, BENCH_READ, BENCH_READ8, BENCH_REFERENCES };
 
 #endif

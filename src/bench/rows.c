@@ -108,3 +108,29 @@ const bench_row bench_tuner_rows[] = {
     CHOICE("cat+encode", bench_choose_and_encode, "topk|raw", "802.15.4"),
     {.name = NULL},
 };
+
+/* All ranks in this process; @ is their number. Two ways of a star: top-k up, natural back. */
+#define STEP(title, how, pair, count)                                                   \
+    {                                                                                   \
+        .name = title, .kind = &bench_step, .scheme = how, .spec = pair, .ranks = count \
+    }
+#define ALL_REDUCE(title, how, count)                                                           \
+    {                                                                                           \
+        .name = title, .kind = &bench_all_reduce, .scheme = how, .ranks = count, .single = true \
+    }
+
+const bench_row bench_exchange_rows[] = {
+    {.name = "memcpy", .kind = &bench_memcpy},
+    {.name = "read", .kind = &bench_read},
+    {.name = "read8", .kind = &bench_read8},
+    ALL_REDUCE("allreduce.ring@2", "ring", 2),
+    ALL_REDUCE("allreduce.ring@4", "ring", 4),
+    ALL_REDUCE("allreduce.tree@4", "tree", 4),
+    STEP("dense@2", "dense", "all|raw", 2),
+    STEP("dense@4", "dense", "all|raw", 4),
+    STEP("gather@2", "gather", "topk:keep=0.01", 2),
+    STEP("gather@4", "gather", "topk:keep=0.01", 4),
+    STEP("star@2", "star", "topk:keep=0.01", 2),
+    STEP("star@4", "star", "topk:keep=0.01", 4),
+    {.name = NULL},
+};

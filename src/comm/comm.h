@@ -7,6 +7,21 @@
 
 #include <stdbool.h>
 
+/* Who keeps rank `me` waiting, which waits for `from`? Whoever has waited for long says so: waits[r] is 1 + the one that r
+ * waits for, or 0. The last of the chain waits for nobody, and has to answer for it; *waiter waits for it. */
+static inline unsigned comm_culprit(const unsigned *waits, unsigned count, unsigned me, unsigned from, unsigned *waiter)
+{
+    unsigned who = from, hops = 0;
+    *waiter = me;
+    for (; waits[who] && waits[who] - 1 != me && hops < count; hops++) {
+        *waiter = who;
+        who = waits[who] - 1;
+    }
+    if (hops < count) return who;
+    *waiter = me; /* a circle */
+    return from;
+}
+
 static inline bool comm_is_local(const tithe_comm *comm, unsigned rank)
 {
     return rank - comm->first < comm->local; /* wraps around below first */
@@ -25,7 +40,11 @@ tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe
 
 /* ---- small things that all processes need (together.c) -------------------------------------------------- */
 
-typedef enum comm_fold { COMM_SUM, COMM_MOST } comm_fold;
+typedef enum comm_fold {
+    COMM_SUM,
+    COMM_MOST,
+    COMM_ASK /* a sum that is not counted: it happens by the clock, and no count may depend on that */
+} comm_fold;
 
 /* Fold the numbers of all processes, in rank order, and hand the result to all of them. `values` holds those of this
  * process's ranks, already folded. Does nothing when all ranks are here. */

@@ -14,14 +14,23 @@
 #include "comm/comm.h"
 #include "tithe/transport.h"
 
-enum { TAG_MESSAGE = 1, TAG_GIVE_UP = 2, MOST_WHY = 200, PIECE = 1 << 30 };
+enum { TAG_MESSAGE = 1, TAG_GIVE_UP = 2, TAG_WAITING = 3, MOST_WHY = 200, PIECE = 1 << 30, NEWS = 8 };
+
+/* A message on its way out. */
+typedef struct posted {
+    MPI_Request request;
+    unsigned to;
+} posted;
 
 typedef struct mpi_state {
     MPI_Comm comm;
     int rank, size;
     bool started; /* by us */
-    MPI_Request *requests;
+    bool failed;  /* somebody may be gone, so what needs everybody is not to be called */
+    posted *requests;
     size_t count, room;
+    unsigned *waits;           /* comm.h: what each has said of itself */
+    int news[NEWS], news_next; /* what was said of ourselves: the last few may still be on their way */
 } mpi_state;
 
 static tithe_status fail_mpi(int code, const char *what, tithe_error *error)
@@ -34,11 +43,35 @@ static tithe_status fail_mpi(int code, const char *what, tithe_error *error)
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
 
+/* Tell the others for whom we wait (-1: for nobody any more), so that they know whose fault it is. */
+static void say_waiting(mpi_state *s, int whom)
+{
+    int *news = &s->news[s->news_next++ % NEWS];
+    *news = whom;
+    for (int rank = 0; rank < s->size; rank++) {
+        MPI_Request request;
+        if (rank != s->rank && rank != whom &&
+            MPI_Isend(news, 1, MPI_INT, rank, TAG_WAITING, s->comm, &request) == MPI_SUCCESS)
+            MPI_Request_free(&request);
+    }
+}
+
+static void hear_of_waiting(mpi_state *s)
+{
+    int there = 1, whom;
+    MPI_Status status;
+    while (MPI_Iprobe(MPI_ANY_SOURCE, TAG_WAITING, s->comm, &there, &status) == MPI_SUCCESS && there) {
+        MPI_Recv(&whom, 1, MPI_INT, status.MPI_SOURCE, TAG_WAITING, s->comm, MPI_STATUS_IGNORE);
+        s->waits[status.MPI_SOURCE] = whom >= 0 && whom < s->size ? (unsigned)whom + 1 : 0;
+    }
+}
+
 /* Somebody may have said that it gives up. */
 static tithe_status look_for_bad_news(mpi_state *s, tithe_error *error)
 {
     int there = 0;
     MPI_Status status;
+    hear_of_waiting(s);
     MPI_Iprobe(MPI_ANY_SOURCE, TAG_GIVE_UP, s->comm, &there, &status);
     if (!there) return TITHE_OK;
     char why[MOST_WHY] = "";
@@ -60,25 +93,51 @@ static void pause_a_moment(unsigned round)
     nanosleep(&moment, NULL);
 }
 
-static tithe_status wait_for(mpi_state *s, MPI_Request *request, double deadline, const char *what,
-                             unsigned who, tithe_error *error)
+static tithe_status fail_late(mpi_state *s, const char *what, unsigned who, double deadline,
+                              tithe_error *error)
 {
-    const double end = clock_now() + deadline;
+    unsigned waiter;
+    const unsigned culprit = comm_culprit(s->waits, (unsigned)s->size, (unsigned)s->rank, who, &waiter);
+    if (culprit == who)
+        return ti_fail(error, TITHE_E_TIMEOUT, who, "Rank %d could not %s rank %u within %.3g seconds.",
+                       s->rank, what, who, deadline);
+    return ti_fail(error, TITHE_E_TIMEOUT, culprit,
+                   "Nothing came from rank %u to rank %u within %.3g seconds.", culprit, waiter, deadline);
+}
+
+static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double deadline, const char *what,
+                                    unsigned who, tithe_error *error)
+{
+    const double start = clock_now();
+    bool told = false;
     for (unsigned round = 0;; round++) {
         int done = 0;
         const int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS) return fail_mpi(code, what, error);
-        if (done) return TITHE_OK;
+        if (done) {
+            if (told) say_waiting(s, -1);
+            return TITHE_OK;
+        }
         if (round % 64 == 63) {
             const tithe_status status = look_for_bad_news(s, error);
             if (status) return status;
-            if (clock_now() > end)
-                return ti_fail(error, TITHE_E_TIMEOUT, who,
-                               "Rank %d could not %s rank %u within %.3g seconds.", s->rank, what, who,
-                               deadline);
+            const double waited = clock_now() - start;
+            if (waited > deadline) return fail_late(s, what, who, deadline, error);
+            if (!told && waited > deadline / 2) {
+                say_waiting(s, (int)who);
+                told = true;
+            }
         }
         pause_a_moment(round);
     }
+}
+
+static tithe_status wait_for(mpi_state *s, MPI_Request *request, double deadline, const char *what,
+                             unsigned who, tithe_error *error)
+{
+    const tithe_status status = wait_until_done(s, request, deadline, what, who, error);
+    if (status) s->failed = true;
+    return status;
 }
 
 /* ---- the library's own all-reduce ---------------------------------------------------------------------- */
@@ -111,15 +170,15 @@ static tithe_status send(void *self, unsigned from, unsigned to, const void *byt
         const size_t piece = length < PIECE ? length : PIECE;
         if (s->count == s->room) {
             const size_t room = s->room ? 2 * s->room : 64;
-            MPI_Request *more = realloc(s->requests, room * sizeof(MPI_Request));
+            posted *more = realloc(s->requests, room * sizeof *more);
             if (!more) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to send.");
             s->requests = more;
             s->room = room;
         }
-        const int code =
-            MPI_Isend(at, (int)piece, MPI_BYTE, (int)to, TAG_MESSAGE, s->comm, &s->requests[s->count]);
+        const int code = MPI_Isend(at, (int)piece, MPI_BYTE, (int)to, TAG_MESSAGE, s->comm,
+                                   &s->requests[s->count].request);
         if (code != MPI_SUCCESS) return fail_mpi(code, "send", error);
-        s->count++;
+        s->requests[s->count++].to = to;
         at += piece;
         length -= piece;
     } while (length);
@@ -154,7 +213,8 @@ static tithe_status flush(void *self, double deadline, tithe_error *error)
     mpi_state *s = self;
     tithe_status status = TITHE_OK;
     for (size_t i = 0; i < s->count && !status; i++)
-        status = wait_for(s, &s->requests[i], deadline, "hand a message to", 0, error);
+        status =
+            wait_for(s, &s->requests[i].request, deadline, "hand a message to", s->requests[i].to, error);
     if (!status) s->count = 0;
     return status;
 }
@@ -163,6 +223,7 @@ static tithe_status flush(void *self, double deadline, tithe_error *error)
 static void give_up(void *self, const char *why)
 {
     mpi_state *s = self;
+    s->failed = true;
     char text[MOST_WHY] = "";
     snprintf(text, sizeof text, "%s", why);
     for (int rank = 0; rank < s->size; rank++) {
@@ -176,14 +237,30 @@ static void give_up(void *self, const char *why)
     }
 }
 
+/* Is everybody still there, after a failure, and at its end too? Those who are get a second for their last words. */
+static bool all_are_here(mpi_state *s)
+{
+    MPI_Request request;
+    int done = 0;
+    if (MPI_Ibarrier(s->comm, &request) != MPI_SUCCESS) return false;
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (const double end = clock_now() + 1; !done && clock_now() < end; nanosleep(&moment, NULL))
+        if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    return done;
+}
+
+/* Without everybody MPI_Finalize would wait forever. mpirun ends a job in which a process goes without it. */
 static void close_mpi(void *self)
 {
     mpi_state *s = self;
-    const bool started = s->started;
-    MPI_Comm_free(&s->comm);
+    const bool whole = !s->failed || all_are_here(s), started = s->started;
+    if (whole) MPI_Comm_free(&s->comm);
     free(s->requests);
-    free(s);
-    if (started) MPI_Finalize();
+    if (whole) { /* otherwise MPI may still read from it */
+        free(s->waits);
+        free(s);
+    }
+    if (started && whole) MPI_Finalize();
 }
 
 static const tithe_transport transport = {
@@ -221,10 +298,21 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error 
     MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(s->comm, &s->rank);
     MPI_Comm_size(s->comm, &s->size);
+    s->waits = calloc((size_t)s->size, sizeof *s->waits);
+    if (!s->waits) {
+        close_mpi(s);
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
+    }
     *comm = (tithe_comm){.size = (unsigned)s->size,
                          .first = (unsigned)s->rank,
                          .local = 1,
                          .transport = &transport,
                          .self = s};
     return TITHE_OK;
+}
+
+tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm *comm, tithe_error *error)
+{
+    const MPI_Comm parent = MPI_Comm_f2c((MPI_Fint)*mpi_fint);
+    return tithe_comm_mpi(&parent, comm, error);
 }

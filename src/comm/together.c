@@ -27,10 +27,16 @@ bool ti_comm_has_own_server(const tithe_comm *comm)
     return comm->transport && comm->server == comm->size;
 }
 
+static void uncount(tithe_comm *comm, uint64_t bytes, uint64_t messages)
+{
+    comm->sent_bytes = bytes;
+    comm->sent_messages = messages;
+}
+
 static void fold(comm_fold how, double *values, const double *more, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (how == COMM_SUM) values[i] += more[i];
+        if (how != COMM_MOST) values[i] += more[i];
         if (how == COMM_MOST && more[i] > values[i]) values[i] = more[i];
     }
 }
@@ -121,22 +127,26 @@ static tithe_status fold_at_server(tithe_comm *comm, comm_fold how, double *valu
     return status;
 }
 
-tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error)
+static tithe_status fold_all(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error)
 {
-    if (!comm || !comm->transport || comm->local == comm->size || n == 0) return TITHE_OK;
-    const char *phase = comm->phase;
-    if (!phase) comm->phase = "adding up losses and totals";
-    if (ti_comm_has_own_server(comm)) {
-        const tithe_status status = fold_at_server(comm, how, values, n, error);
-        comm->phase = phase;
-        return status;
-    }
+    if (ti_comm_has_own_server(comm)) return fold_at_server(comm, how, values, n, error);
     double *room = malloc(n * sizeof *room);
     if (!room)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
     const tithe_status status = fold_along(comm, how, values, room, n, error);
-    comm->phase = phase;
     free(room);
+    return status;
+}
+
+tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error)
+{
+    if (!comm || !comm->transport || comm->local == comm->size || n == 0) return TITHE_OK;
+    const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
+    const char *phase = comm->phase;
+    if (!phase) comm->phase = "adding up losses and totals";
+    const tithe_status status = fold_all(comm, how, values, n, error);
+    comm->phase = phase;
+    if (how == COMM_ASK) uncount(comm, sent, messages);
     return status;
 }
 
@@ -227,6 +237,7 @@ tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *erro
 
 static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_error *error)
 {
+    const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
     double *values = n <= UINT32_MAX ? malloc(2 * n * sizeof *values) : NULL;
     if (!values)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
@@ -238,6 +249,7 @@ static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_
     }
     if (!status) status = to_everybody(comm, comm->server, values, n * sizeof *values, error);
     free(values);
+    if (how == COMM_ASK) uncount(comm, sent, messages);
     return status;
 }
 
@@ -262,8 +274,8 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
         uint8_t bytes[CALL_BYTES];
         comm->phase = "waiting for the next step";
         tithe_status status = ti_comm_receive(comm, comm->server, 0, bytes, sizeof bytes, error);
-        comm->phase = NULL;
         if (status) return status;
+        comm->phase = "adding up losses and totals";
         const uint32_t what = get_u32(bytes);
         if (what == CALL_END) return TITHE_OK;
         if (what == CALL_FOLD) {

@@ -4,28 +4,39 @@
  * Every worker has one connection to the server, which it opens itself, so that only the server needs an address that
  * others can reach. When workers talk to each other too (`peers`), each also listens on a port of its own, and of two
  * workers the one with the higher rank connects. A message is a head (kind, from, to) and its bytes; what arrives is
- * queued by sender until it is asked for. */
+ * queued by sender until it is asked for.
+ *
+ * Anybody may connect to a port. What is no message of ours is dropped; a worker that does not fit is told why, and the
+ * run goes on without it; and nobody passes for a rank: on a socket that several share, ZeroMQ's name for the connection
+ * has to be the one that said hello, and of workers among themselves each knows a number that only the server gave out. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "comm/endpoint.h"
+#include "tithe/codec.h"
 #include "tithe/transport.h"
 
 enum {
     HELLO,   /* a worker to the server: version, workers, peers, and where it listens */
-    WELCOME, /* the server to a worker: its rank, and where everybody listens */
-    I_AM,    /* of two workers, the one that connected says who it is */
+    WELCOME, /* the server to a worker: its rank, the run's number, and where everybody listens */
+    I_AM,    /* of two workers, the one that connected says who it is, and knows the number */
     MESSAGE,
-    GIVE_UP,
+    GIVE_UP, /* also from the server to a worker that it does not take. The same in all versions */
+    WAITING, /* for this rank, for long; or for nobody any more */
     HEAD = 12,
     MOST_ADDRESS = 128,
     HELLO_BYTES = 12 + MOST_ADDRESS,
-    WIRE = 0x74690001 /* "ti", version 1 of what is said here */
+    NUMBER_BYTES = 16,
+    MAGIC = 0x7469, /* "ti" */
+    VERSION = 2     /* of what is said here */
 };
 
 typedef struct queued {
@@ -47,8 +58,11 @@ typedef struct zmq_state {
     void *listener;      /* many connect here; NULL: nobody does */
     void *server;        /* a worker's connection to the server */
     unsigned rank, size; /* rank `size` is the server */
+    bool serves;
     double deadline;
-    peer *peers; /* size + 1 of them */
+    peer *peers;                  /* size + 1 of them */
+    unsigned *waits;              /* comm.h: what each has said of itself */
+    uint8_t number[NUMBER_BYTES]; /* drawn by the server for this run */
 } zmq_state;
 
 static tithe_status fail_zmq(const char *what, tithe_error *error)
@@ -67,23 +81,34 @@ static const char *name_of(const zmq_state *s, unsigned rank, char *text, size_t
 
 /* ---- out ----------------------------------------------------------------------------------------------- */
 
-static tithe_status put(zmq_state *s, unsigned to, int kind, const void *bytes, size_t length,
-                        tithe_error *error)
+static tithe_status put_at(zmq_state *s, const peer *p, unsigned to, int kind, const void *bytes,
+                           size_t length, tithe_error *error)
 {
-    peer *p = &s->peers[to];
     uint8_t head[HEAD];
     put_u32(head, (uint32_t)kind);
     put_u32(head + 4, s->rank);
     put_u32(head + 8, to);
-    char name[24];
-    if (!p->socket)
-        return ti_fail(error, TITHE_E_PEER, to, "There is no connection to %s.",
-                       name_of(s, to, name, sizeof name));
     if (p->identity_length && zmq_send(p->socket, p->identity, p->identity_length, ZMQ_SNDMORE) < 0)
         return fail_zmq("send", error);
     if (zmq_send(p->socket, head, HEAD, ZMQ_SNDMORE) < 0 || zmq_send(p->socket, bytes, length, 0) < 0)
         return fail_zmq("send", error);
     return TITHE_OK;
+}
+
+static tithe_status put(zmq_state *s, unsigned to, int kind, const void *bytes, size_t length,
+                        tithe_error *error)
+{
+    char name[24];
+    if (!s->peers[to].socket)
+        return ti_fail(error, TITHE_E_PEER, to, "There is no connection to %s.",
+                       name_of(s, to, name, sizeof name));
+    return put_at(s, &s->peers[to], to, kind, bytes, length, error);
+}
+
+static void put_to_all(zmq_state *s, unsigned except, int kind, const void *bytes, size_t length)
+{
+    for (unsigned r = 0; r <= s->size; r++)
+        if (r != s->rank && r != except && s->peers[r].socket) put(s, r, kind, bytes, length, NULL);
 }
 
 /* ---- in ------------------------------------------------------------------------------------------------ */
@@ -96,18 +121,24 @@ typedef struct arrival {
     zmq_msg_t body;
 } arrival;
 
-/* One message of up to three parts. False: it is none of ours, and is dropped. */
+/* One message: the name of the connection where several share a socket, head, body. False: it is none of ours, and is
+ * dropped with all its parts. */
 static bool take(void *socket, bool routed, arrival *a)
 {
     zmq_msg_t part;
     uint8_t head[HEAD];
-    bool fine = true;
+    bool fine = true, more = true;
     *a = (arrival){.kind = -1};
     zmq_msg_init(&a->body);
-    for (int i = routed ? 0 : 1; i < 3; i++) {
+    for (int i = routed ? 0 : 1; more; i++) {
         zmq_msg_init(&part);
-        if (zmq_msg_recv(&part, socket, 0) < 0) fine = false;
-        const size_t length = fine ? zmq_msg_size(&part) : 0;
+        if (zmq_msg_recv(&part, socket, ZMQ_DONTWAIT) < 0) { /* there is none, or no memory for it */
+            zmq_msg_close(&part);
+            fine = false;
+            break;
+        }
+        const size_t length = zmq_msg_size(&part);
+        more = zmq_msg_more(&part) != 0;
         if (i == 0 && length <= sizeof a->identity) {
             memcpy(a->identity, zmq_msg_data(&part), length);
             a->identity_length = length;
@@ -121,10 +152,8 @@ static bool take(void *socket, bool routed, arrival *a)
         } else {
             fine = false;
         }
-        const bool more = i < 2 ? zmq_msg_more(&part) != 0 : zmq_msg_more(&a->body) != 0;
         zmq_msg_close(&part);
         if (more != (i < 2)) fine = false;
-        if (!more) break;
     }
     if (!fine) zmq_msg_close(&a->body);
     return fine;
@@ -143,26 +172,68 @@ static bool enqueue(peer *p, zmq_msg_t *body)
     return true;
 }
 
-/* Sort what has arrived. */
+/* Is it from whom it says? */
+static bool is_from(const zmq_state *s, const arrival *a, const void *socket)
+{
+    const peer *p = &s->peers[a->from];
+    return p->socket == socket && p->identity_length == a->identity_length &&
+           memcmp(p->identity, a->identity, a->identity_length) == 0;
+}
+
+/* A worker of this run that connects to us, which those after us do. */
+static void meet(zmq_state *s, arrival *a, void *socket)
+{
+    peer *p = &s->peers[a->from];
+    if (socket != s->listener || s->serves || p->socket || a->from <= s->rank || a->from >= s->size) return;
+    if (zmq_msg_size(&a->body) != NUMBER_BYTES ||
+        memcmp(zmq_msg_data(&a->body), s->number, NUMBER_BYTES) != 0)
+        return;
+    p->socket = socket;
+    memcpy(p->identity, a->identity, a->identity_length);
+    p->identity_length = a->identity_length;
+}
+
+/* Tell a worker that it is not taken. */
+static void refuse(zmq_state *s, const arrival *a, const char *why)
+{
+    peer stranger = {.socket = s->listener, .identity_length = a->identity_length};
+    memcpy(stranger.identity, a->identity, a->identity_length);
+    put_at(s, &stranger, 0, GIVE_UP, why, strlen(why), NULL);
+}
+
+static tithe_status bad_news(const zmq_state *s, arrival *a, tithe_error *error)
+{
+    char name[24];
+    ti_fail(error, TITHE_E_PEER, a->from, "%s gave up: %.*s", name_of(s, a->from, name, sizeof name),
+            (int)zmq_msg_size(&a->body), (const char *)zmq_msg_data(&a->body));
+    if (error && error->text[0] == 'r') error->text[0] = 'R';
+    if (error && error->text[0] == 't') error->text[0] = 'T';
+    return TITHE_E_PEER;
+}
+
+/* Sort what has arrived. Whatever strangers say is dropped here. */
 static tithe_status handle(zmq_state *s, arrival *a, void *socket, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
-    char name[24];
-    if (a->from > s->size) {
-        /* a stranger */
+    if (a->kind == HELLO && s->serves) {
+        char why[80];
+        snprintf(why, sizeof why, "The run has begun, and has all of its %u workers.", s->size);
+        refuse(s, a, why);
+    } else if (a->from > s->size) {
+        /* nobody */
     } else if (a->kind == I_AM) {
-        s->peers[a->from].socket = socket;
-        memcpy(s->peers[a->from].identity, a->identity, a->identity_length);
-        s->peers[a->from].identity_length = a->identity_length;
+        meet(s, a, socket);
+    } else if (!is_from(s, a, socket)) {
+        /* somebody who would like to be that rank */
     } else if (a->kind == MESSAGE) {
+        s->waits[a->from] = 0;
         if (!enqueue(&s->peers[a->from], &a->body))
             status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a message.");
+    } else if (a->kind == WAITING && zmq_msg_size(&a->body) == 4) {
+        const uint32_t whom = get_u32(zmq_msg_data(&a->body));
+        s->waits[a->from] = whom <= s->size ? whom + 1 : 0;
     } else if (a->kind == GIVE_UP) {
-        status =
-            ti_fail(error, TITHE_E_PEER, a->from, "%s gave up: %.*s", name_of(s, a->from, name, sizeof name),
-                    (int)zmq_msg_size(&a->body), (const char *)zmq_msg_data(&a->body));
-        if (error && error->text[0] == 'r') error->text[0] = 'R';
-        if (error && error->text[0] == 't') error->text[0] = 'T';
+        status = bad_news(s, a, error);
     }
     zmq_msg_close(&a->body);
     return status;
@@ -202,23 +273,51 @@ static tithe_status send(void *self, unsigned from, unsigned to, const void *byt
     return put(self, to, MESSAGE, bytes, length, error);
 }
 
+static void say_waiting(zmq_state *s, unsigned from, uint32_t whom)
+{
+    uint8_t bytes[4];
+    put_u32(bytes, whom);
+    put_to_all(s, from, WAITING, bytes, sizeof bytes);
+}
+
+static tithe_status fail_late(const zmq_state *s, unsigned from, double deadline, tithe_error *error)
+{
+    char me[24], other[24];
+    unsigned waiter;
+    const unsigned who = comm_culprit(s->waits, s->size + 1, s->rank, from, &waiter);
+    return ti_fail(error, TITHE_E_TIMEOUT, who, "Nothing came from %s to %s within %.3g seconds.",
+                   name_of(s, who, other, sizeof other), name_of(s, waiter, me, sizeof me), deadline);
+}
+
+/* Halfway to the deadline the others are told who is waited for, so that they know whose fault it is. */
+static tithe_status wait_for_message(zmq_state *s, unsigned from, double deadline, tithe_error *error)
+{
+    const double start = clock_now();
+    bool told = false;
+    tithe_status status = TITHE_OK;
+    while (!s->peers[from].first && !status) {
+        const double left = start + deadline - clock_now();
+        if (left <= 0) return fail_late(s, from, deadline, error);
+        if (!told && left < deadline / 2) {
+            say_waiting(s, from, from);
+            told = true;
+        }
+        const double next = told ? left : left - deadline / 2;
+        status = pump(s, next < 0.5 ? next : 0.5, error);
+    }
+    if (told && !status) say_waiting(s, from, UINT32_MAX);
+    return status;
+}
+
 static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes, size_t length,
                             double deadline, tithe_error *error)
 {
     (void)at;
     zmq_state *s = self;
     peer *p = &s->peers[from];
-    const double end = clock_now() + deadline;
-    char me[24], other[24];
-    while (!p->first) {
-        const double left = end - clock_now();
-        if (left <= 0)
-            return ti_fail(error, TITHE_E_TIMEOUT, from, "Nothing came from %s to %s within %.3g seconds.",
-                           name_of(s, from, other, sizeof other), name_of(s, s->rank, me, sizeof me),
-                           deadline);
-        const tithe_status status = pump(s, left < 0.5 ? left : 0.5, error);
-        if (status) return status;
-    }
+    char other[24];
+    const tithe_status status = wait_for_message(s, from, deadline, error);
+    if (status) return status;
     queued *q = p->first;
     if (q->length != length)
         return ti_fail(error, TITHE_E_MISMATCH, from,
@@ -243,8 +342,7 @@ static tithe_status flush(void *self, double deadline, tithe_error *error)
 static void give_up(void *self, const char *why)
 {
     zmq_state *s = self;
-    for (unsigned r = 0; r <= s->size; r++)
-        if (r != s->rank && s->peers[r].socket) put(s, r, GIVE_UP, why, strlen(why), NULL);
+    put_to_all(s, s->rank, GIVE_UP, why, strlen(why));
 }
 
 static void close_zmq(void *self)
@@ -264,6 +362,7 @@ static void close_zmq(void *self)
     if (s->context)
         zmq_ctx_term(s->context); /* waits for what is still to be sent, as long as ZMQ_LINGER says */
     free(s->peers);
+    free(s->waits);
     free(s);
 }
 
@@ -279,48 +378,68 @@ static const tithe_transport transport = {
 
 /* ---- getting together ---------------------------------------------------------------------------------- */
 
-static void *open_socket(zmq_state *s, int type)
+static void *open_socket(zmq_state *s, int type, const char *endpoint)
 {
     void *socket = zmq_socket(s->context, type);
     if (!socket) return NULL;
-    const int linger = 2000, unlimited = 0, timeout = (int)(s->deadline * 1000);
+    const int linger = 2000, unlimited = 0, timeout = (int)(s->deadline * 1000),
+              v6 = ti_endpoint_is_v6(endpoint);
+    const int64_t longest =
+        4 * ((int64_t)TITHE_MAX_N + 1) + (1 << 20); /* more is no vector; ends the connection */
     zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
     zmq_setsockopt(socket, ZMQ_SNDHWM, &unlimited,
                    sizeof unlimited); /* a round is bounded; a send must not wait */
     zmq_setsockopt(socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
     zmq_setsockopt(socket, ZMQ_SNDTIMEO, &timeout, sizeof timeout);
+    zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest);
+    zmq_setsockopt(socket, ZMQ_IPV6, &v6, sizeof v6);
     return socket;
 }
 
 static void write_hello(uint8_t *hello, const tithe_zmq_options *o, const char *address)
 {
     memset(hello, 0, HELLO_BYTES);
-    put_u32(hello, WIRE);
+    put_u32(hello, (uint32_t)MAGIC << 16 | VERSION);
     put_u32(hello + 4, o->workers);
     put_u32(hello + 8, o->peers);
     snprintf((char *)hello + 12, MOST_ADDRESS, "%s", address);
 }
 
-static tithe_status check_hello(const uint8_t *hello, size_t length, const tithe_zmq_options *o,
-                                tithe_error *error)
+enum hello_answer { TAKE_IT, REFUSE_IT, IGNORE_IT };
+
+/* Is this a worker for us? What is no worker at all gets no answer. */
+static enum hello_answer judge_hello(const zmq_state *s, arrival *a, const tithe_zmq_options *o, char *why,
+                                     size_t room)
 {
-    if (length != HELLO_BYTES || get_u32(hello) != WIRE)
-        return ti_fail(error, TITHE_E_MISMATCH, 0,
-                       "Something came to %s that is no worker of this version of Tithe.", o->endpoint);
-    if (get_u32(hello + 4) != o->workers)
-        return ti_fail(error, TITHE_E_MISMATCH, 0,
-                       "The server waits for %u workers, but a worker expects %u.", o->workers,
-                       get_u32(hello + 4));
-    if (get_u32(hello + 8) != (uint32_t)o->peers)
-        return ti_fail(
-            error, TITHE_E_MISMATCH, 0,
+    const uint8_t *hello = zmq_msg_data(&a->body);
+    const size_t length = zmq_msg_size(&a->body);
+    if (a->kind != HELLO || length < 4 || get_u32(hello) >> 16 != MAGIC) return IGNORE_IT;
+    for (unsigned r = 0; r < s->size; r++) /* who said it twice is still one */
+        if (s->peers[r].socket && s->peers[r].identity_length == a->identity_length &&
+            memcmp(s->peers[r].identity, a->identity, a->identity_length) == 0)
+            return IGNORE_IT;
+    const unsigned version = get_u32(hello) & 0xffff;
+    if (version != VERSION || length != HELLO_BYTES)
+        snprintf(
+            why, room,
+            "The server speaks version %u of Tithe's messages, but a worker version %u: install the same "
+            "Tithe everywhere.",
+            VERSION, version);
+    else if (get_u32(hello + 4) != o->workers)
+        snprintf(why, room, "The server waits for %u workers, but a worker expects %u.", o->workers,
+                 get_u32(hello + 4));
+    else if (get_u32(hello + 8) != (uint32_t)o->peers)
+        snprintf(
+            why, room,
             "Server and worker disagree on whether workers talk to each other: give both the same scheme.");
-    return TITHE_OK;
+    else
+        return TAKE_IT;
+    return REFUSE_IT;
 }
 
 static tithe_status listen_at(zmq_state *s, const char *endpoint, tithe_error *error)
 {
-    s->listener = open_socket(s, ZMQ_ROUTER);
+    s->listener = open_socket(s, ZMQ_ROUTER, endpoint);
     if (!s->listener) return fail_zmq("open a socket", error);
     if (zmq_bind(s->listener, endpoint) != 0)
         return ti_fail(error, TITHE_E_PEER, 0, "Cannot listen at '%s': %s.", endpoint,
@@ -328,75 +447,84 @@ static tithe_status listen_at(zmq_state *s, const char *endpoint, tithe_error *e
     return TITHE_OK;
 }
 
-/* tcp://0.0.0.0:port is what a wildcard gives; the host has to come from elsewhere. */
-static void replace_host(char *address, const char *host)
+static void take_in(zmq_state *s, unsigned rank, arrival *a, uint8_t *address)
 {
-    const char *port = strrchr(address, ':');
-    if (strncmp(address, "tcp://0.0.0.0:", 14) != 0 || !port) return;
-    char made[MOST_ADDRESS];
-    const bool v6 = strchr(host, ':') != NULL;
-    snprintf(made, sizeof made, "tcp://%s%.80s%s%.10s", v6 ? "[" : "", host, v6 ? "]" : "", port);
-    memcpy(address, made, sizeof made);
+    peer *p = &s->peers[rank];
+    p->socket = s->listener;
+    memcpy(p->identity, a->identity, a->identity_length);
+    p->identity_length = a->identity_length;
+    memcpy(address, (uint8_t *)zmq_msg_data(&a->body) + 12, MOST_ADDRESS);
+    address[MOST_ADDRESS - 1] = 0;
+}
+
+/* Wait until all workers have said hello; `book` is where they listen. */
+static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, uint8_t *book,
+                                     tithe_error *error)
+{
+    const double end = clock_now() + s->deadline;
+    char why[160] = "", refused[180] = "";
+    for (unsigned here = 0; here < o->workers;) {
+        zmq_pollitem_t item = {.socket = s->listener, .events = ZMQ_POLLIN};
+        arrival a;
+        if (clock_now() > end)
+            return ti_fail(error, TITHE_E_TIMEOUT, here,
+                           "Only %u of %u workers came to %.60s within %.3g seconds%s.", here, o->workers,
+                           o->endpoint, s->deadline, refused);
+        if (zmq_poll(&item, 1, 200) <= 0 || !take(s->listener, true, &a)) continue;
+        switch (judge_hello(s, &a, o, why, sizeof why)) {
+        case TAKE_IT:
+            take_in(s, here, &a, book + (size_t)here * MOST_ADDRESS);
+            here++;
+            break;
+        case REFUSE_IT:
+            refuse(s, &a, why);
+            snprintf(refused, sizeof refused, ", and one was refused: %.*s", (int)strcspn(why, "."), why);
+            break;
+        case IGNORE_IT: break;
+        }
+        zmq_msg_close(&a.body);
+    }
+    return TITHE_OK;
+}
+
+static bool draw_number(uint8_t *number)
+{
+    const int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    const bool drawn = file >= 0 && read(file, number, NUMBER_BYTES) == NUMBER_BYTES;
+    if (file >= 0) close(file);
+    return drawn;
 }
 
 /* The server: wait for all workers, then tell each its rank and where the others listen. */
 static tithe_status gather_workers(zmq_state *s, const tithe_zmq_options *o, tithe_error *error)
 {
-    tithe_status status = listen_at(s, o->endpoint, error);
-    uint8_t *book = calloc(o->workers + 1u, MOST_ADDRESS);
-    if (!book && !status)
+    const size_t length = NUMBER_BYTES + (size_t)o->workers * MOST_ADDRESS;
+    uint8_t *welcome = calloc(1, length);
+    tithe_status status = TITHE_OK;
+    if (!welcome)
         status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the workers.");
-    const double end = clock_now() + s->deadline;
-    unsigned here = 0;
-    while (!status && here < o->workers) {
-        zmq_pollitem_t item = {.socket = s->listener, .events = ZMQ_POLLIN};
-        const double left = end - clock_now();
-        if (left <= 0)
-            status =
-                ti_fail(error, TITHE_E_TIMEOUT, here, "Only %u of %u workers came to %s within %.3g seconds.",
-                        here, o->workers, o->endpoint, s->deadline);
-        if (status || zmq_poll(&item, 1, 200) <= 0) continue;
-        arrival a;
-        if (!take(s->listener, true, &a)) continue;
-        if (a.kind == HELLO) {
-            status = check_hello(zmq_msg_data(&a.body), zmq_msg_size(&a.body), o, error);
-            peer *p = &s->peers[here];
-            p->socket = s->listener;
-            memcpy(p->identity, a.identity, a.identity_length);
-            p->identity_length = a.identity_length;
-            if (!status) {
-                char *address = (char *)book + (size_t)here * MOST_ADDRESS;
-                const char *host = zmq_msg_gets(&a.body, "Peer-Address");
-                memcpy(address, (uint8_t *)zmq_msg_data(&a.body) + 12, MOST_ADDRESS);
-                address[MOST_ADDRESS - 1] = 0;
-                if (host) replace_host(address, host);
-            }
-            here++;
-        }
-        zmq_msg_close(&a.body);
-    }
-    if (status) { /* those who came should not wait in vain */
-        give_up(s, error ? error->text : "the workers do not fit together");
-    } else {
-        for (unsigned r = 0; r < o->workers && !status; r++)
-            status = put(s, r, WELCOME, book, (size_t)o->workers * MOST_ADDRESS, error);
-    }
-    free(book);
+    else if (!draw_number(welcome))
+        status = ti_fail(error, TITHE_E_FILE, 0, "Cannot draw a number from /dev/urandom.");
+    if (!status) status = listen_at(s, o->endpoint, error);
+    if (!status) status = wait_for_workers(s, o, welcome + NUMBER_BYTES, error);
+    if (status) /* those who came should not wait in vain */
+        give_up(s, error ? error->text : "not all workers came");
+    for (unsigned r = 0; r < o->workers && !status; r++) status = put(s, r, WELCOME, welcome, length, error);
+    free(welcome);
     return status;
 }
 
-/* A port of its own. The server knows from which host we come, and tells the others. */
+/* A port of its own, where only those can reach it who can also reach the server. */
 static tithe_status listen_for_peers(zmq_state *s, const tithe_zmq_options *o, char *address,
                                      tithe_error *error)
 {
-    char bound[MOST_ADDRESS] = "";
-    size_t length = sizeof bound;
-    const bool ipc = strncmp(o->endpoint, "ipc://", 6) == 0;
-    const tithe_status status = listen_at(s, ipc ? "ipc://*" : "tcp://*:*", error);
-    if (status) return status;
-    zmq_getsockopt(s->listener, ZMQ_LAST_ENDPOINT, bound, &length);
-    snprintf(address, MOST_ADDRESS, "%s", bound);
-    return TITHE_OK;
+    char wanted[MOST_ADDRESS];
+    size_t length = MOST_ADDRESS;
+    tithe_status status = ti_endpoint_beside(o->endpoint, wanted, sizeof wanted, error);
+    if (!status) status = listen_at(s, wanted, error);
+    if (!status && zmq_getsockopt(s->listener, ZMQ_LAST_ENDPOINT, address, &length) != 0)
+        status = fail_zmq("say where it listens", error);
+    return status;
 }
 
 static tithe_status meet_peers(zmq_state *s, const uint8_t *book, tithe_error *error)
@@ -406,14 +534,14 @@ static tithe_status meet_peers(zmq_state *s, const uint8_t *book, tithe_error *e
         char address[MOST_ADDRESS + 1];
         memcpy(address, book + (size_t)r * MOST_ADDRESS, MOST_ADDRESS);
         address[MOST_ADDRESS] = 0;
-        void *socket = open_socket(s, ZMQ_DEALER);
+        void *socket = open_socket(s, ZMQ_DEALER, address);
         if (!socket || zmq_connect(socket, address) != 0) {
             if (socket) zmq_close(socket);
             return ti_fail(error, TITHE_E_PEER, r, "Cannot connect to rank %u at '%s': %s.", r, address,
                            zmq_strerror(zmq_errno()));
         }
         s->peers[r].socket = socket;
-        status = put(s, r, I_AM, "", 0, error);
+        status = put(s, r, I_AM, s->number, NUMBER_BYTES, error);
     }
     const double end = clock_now() + s->deadline;
     for (unsigned r = s->rank + 1; r < s->size && !status; r++)
@@ -428,43 +556,47 @@ static tithe_status meet_peers(zmq_state *s, const uint8_t *book, tithe_error *e
     return status;
 }
 
+/* The server's answer: a rank, or a reason why there is none. */
+static tithe_status read_answer(zmq_state *s, const tithe_zmq_options *o, arrival *a, tithe_error *error)
+{
+    const uint8_t *bytes = zmq_msg_data(&a->body);
+    if (a->kind == GIVE_UP)
+        return ti_fail(error, TITHE_E_MISMATCH, 0, "The server at %.60s says: %.*s", o->endpoint,
+                       (int)zmq_msg_size(&a->body), (const char *)bytes);
+    s->rank = a->to;
+    if (s->rank >= s->size || zmq_msg_size(&a->body) != NUMBER_BYTES + (size_t)s->size * MOST_ADDRESS)
+        return ti_fail(error, TITHE_E_MISMATCH, 0, "The server's welcome makes no sense.");
+    memcpy(s->number, bytes, NUMBER_BYTES);
+    return o->peers ? meet_peers(s, bytes + NUMBER_BYTES, error) : TITHE_OK;
+}
+
 /* A worker: say hello, learn its rank, meet the others. */
 static tithe_status join(zmq_state *s, const tithe_zmq_options *o, tithe_error *error)
 {
     char address[MOST_ADDRESS] = "";
-    tithe_status status = TITHE_OK;
-    if (o->peers) {
-        status = listen_for_peers(s, o, address, error);
-    }
+    uint8_t hello[HELLO_BYTES];
+    tithe_status status = o->peers ? listen_for_peers(s, o, address, error) : TITHE_OK;
     if (status) return status;
-    s->server = open_socket(s, ZMQ_DEALER);
+    s->server = open_socket(s, ZMQ_DEALER, o->endpoint);
     if (!s->server || zmq_connect(s->server, o->endpoint) != 0)
         return ti_fail(error, TITHE_E_PEER, 0, "Cannot connect to '%s': %s.", o->endpoint,
                        zmq_strerror(zmq_errno()));
     s->peers[s->size].socket = s->server;
-    uint8_t hello[HELLO_BYTES];
     write_hello(hello, o, address);
     s->rank = 0;
     status = put(s, s->size, HELLO, hello, sizeof hello, error);
     const double end = clock_now() + s->deadline;
     while (!status) {
         zmq_pollitem_t item = {.socket = s->server, .events = ZMQ_POLLIN};
+        arrival a;
         if (clock_now() > end)
             return ti_fail(error, TITHE_E_TIMEOUT, 0, "The server at %s did not answer within %.3g seconds.",
                            o->endpoint, s->deadline);
-        arrival a;
         if (zmq_poll(&item, 1, 200) <= 0 || !take(s->server, false, &a)) continue;
-        if (a.kind != WELCOME) {
-            status = handle(s, &a, s->server, error);
-            continue;
-        }
-        s->rank = a.to;
-        if (s->rank >= s->size || zmq_msg_size(&a.body) != (size_t)s->size * MOST_ADDRESS)
-            status = ti_fail(error, TITHE_E_MISMATCH, 0, "The server's welcome makes no sense.");
-        else if (o->peers)
-            status = meet_peers(s, zmq_msg_data(&a.body), error);
+        const bool answer = a.kind == WELCOME || a.kind == GIVE_UP;
+        if (answer) status = read_answer(s, o, &a, error);
         zmq_msg_close(&a.body);
-        return status;
+        if (answer) break;
     }
     return status;
 }
@@ -476,14 +608,18 @@ tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm *comm, tithe_
                        "An endpoint such as tcp://127.0.0.1:5555 and 1 to %d workers are "
                        "needed.",
                        MOST_SOCKETS - 1);
+    const tithe_status sensible = ti_endpoint_check(o->endpoint, error);
+    if (sensible) return sensible;
     zmq_state *s = calloc(1, sizeof *s);
     if (s) {
         s->size = s->rank = o->workers;
         s->deadline = o->deadline > 0 ? o->deadline : 30;
+        s->serves = o->server;
         s->peers = calloc(o->workers + 1u, sizeof *s->peers);
+        s->waits = calloc(o->workers + 1u, sizeof *s->waits);
         s->context = zmq_ctx_new();
     }
-    if (!s || !s->peers || !s->context) {
+    if (!s || !s->peers || !s->waits || !s->context) {
         if (s) close_zmq(s);
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for ZeroMQ.");
     }

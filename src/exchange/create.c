@@ -301,6 +301,7 @@ void tithe_exchange_free(tithe_exchange *ex)
         free(ex->lanes[l].tuner_scratch);
         free(ex->lanes[l].work);
     }
+    tithe_codec_free(ex->own_codec);
     tithe_codec_free(ex->raw);
     free(ex->vectors);
     free(ex->workers);

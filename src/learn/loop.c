@@ -319,16 +319,6 @@ static tithe_status take_step(run *r, tithe_error *error)
     return TITHE_OK;
 }
 
-/* Records may be far apart, but all processes have to stop at the same step. */
-static tithe_status ask_around(run *r, tithe_error *error)
-{
-    if (!run_is_remote(r) || r->step % ASK_STEPS != 0) return TITHE_OK;
-    double asked = r->asked;
-    const tithe_status status = ti_comm_fold(r->comm, COMM_MOST, &asked, 1, error);
-    if (asked > 0) r->stopped = true;
-    return status;
-}
-
 static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
@@ -347,8 +337,6 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     if (status || free_loss) return status;
     /* Records may be minutes apart; whoever watches, or wants to stop, need not wait for the next one. */
     if (clock_now() - r->shown > 0.1) show_progress(r);
-    status = ask_around(r, error);
-    if (status) return status;
     if (is_time_to_look(r, distance) || is_done(r)) status = look(r, NAN, error);
     return status;
 }
@@ -368,6 +356,23 @@ static tithe_status start(run *r, tithe_error *error)
     return TITHE_OK;
 }
 
+/* Records may be minutes apart. Twice a second all processes ask each other whether somebody wants to stop, which also
+ * tells an idle server that they are alive. The first one says after how many steps they do it next. */
+static tithe_status check_in(run *r, tithe_error *error)
+{
+    if (!run_is_remote(r) || r->step < r->next_check) return TITHE_OK;
+    const double now = clock_now(), took = now - r->checked_at, half_a_second = 0.5;
+    const double steps = (double)(r->step - r->checked);
+    double values[2] = {r->asked, 0}; /* 1: the distance to the next one, at most twice the last */
+    if (r->comm->first == 0) values[1] = floor(fmin(2 * steps, steps * half_a_second / fmax(took, 1e-9)));
+    const tithe_status status = ti_comm_fold(r->comm, COMM_ASK, values, 2, error);
+    if (values[0] > 0) r->stopped = true;
+    r->checked = r->step;
+    r->checked_at = now;
+    r->next_check = r->step + (uint64_t)fmax(values[1], 1);
+    return status;
+}
+
 tithe_status ti_run_loop(run *r, tithe_error *error)
 {
     tithe_status status = start(r, error);
@@ -384,7 +389,9 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
             status = ti_checkpoint_save(r, error);
         /* with a loss for free, the end is seen only when the next gradients are there */
         ended = is_done(r) && (!free_loss || r->step == before);
-        if (!ended && r->stopped) ended = true;
+        if (!status && !ended) status = check_in(r, error);
+        if (!status && !ended && r->stopped && !free_loss && r->last.step < (double)r->step) status = look(r, NAN, error); /* the last record */
+        if (r->stopped) ended = true;
     }
     if (ti_run_classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */
         size_t correct = 0;

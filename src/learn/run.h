@@ -65,6 +65,8 @@ typedef struct run {
     double gamma;
     bool reached;
     bool asked, stopped; /* the caller wants to stop; all processes do so now */
+    uint64_t next_check, checked; /* steps after which the processes ask each other whether to go on */
+    double checked_at;
     tithe_trace_record last;
     uint64_t saved;           /* step of the last checkpoint */
     double sent_before;       /* bytes, before the run was resumed */

@@ -96,8 +96,15 @@ static tithe_status end_together(run *r, tithe_error *error)
     return status;
 }
 
-tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result,
-                             tithe_error *error)
+/* What a lost process does to a sum looks like something else: the loss is no number, say. */
+static tithe_status blame(const run *r, tithe_status status, tithe_error *error)
+{
+    if (!status || !r->comm || !r->comm->failed.code) return status;
+    *error = r->comm->failed;
+    return error->code;
+}
+
+tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result, tithe_error *error)
 {
     if (!options || !result)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");
@@ -113,6 +120,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     if (!status) {
         if (o.begin) o.begin(o.context, &r.facts);
         status = ti_run_loop(&r, error); /* whoever was stopped by now still gets a record of the start */
+        status = blame(&r, status, error);
         if (!status)
             status = ti_checkpoint_save(&r, error); /* of a run that diverged, the one before is worth more */
         if (!status || status == TITHE_E_DIVERGED) {
@@ -121,6 +129,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
         }
         fill_result(&r, result);
     }
+    status = blame(&r, status, error);
     if (status && status != TITHE_E_DIVERGED && r.comm) ti_comm_give_up(r.comm, error->text);
     ti_run_free(&r);
     return status;

@@ -54,7 +54,11 @@ works 'tuner' "$TITHE" bench tuner --n 5000,200000 --rounds 1 --threads 1,2 --js
 json 'tuner' "{row['name'] for row in $rows} >= set('cat.affine cat.packet cat.sq cat.sort cat+encode'.split())" \
     "{row['data'] for row in $rows} == {'gaussian', 'lognormal'}"
 
-refused 'suite' 'kernels, codecs and tuner' "$TITHE" bench speed
+works 'exchange' "$TITHE" bench exchange --n 20000 --rounds 1 --threads 1,2 --json -
+json 'exchange' "{row['name'] for row in $rows} >= {way + '@' + ranks for way in ('dense', 'gather', 'star', 'allreduce.ring')
+    for ranks in '24'}"
+
+refused 'suite' 'kernels, codecs, tuner and exchange' "$TITHE" bench speed
 refused 'data' 'gaussian, lognormal' "$TITHE" bench --data cauchy
 refused 'isa' 'one of .*ref' "$TITHE" bench --isa sse9
 refused 'row' 'No row matches' "$TITHE" bench --rows nothing --n 2^12

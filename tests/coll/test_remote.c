@@ -248,6 +248,9 @@ static void whoever_waits_in_vain_is_told(void **state)
         assert_true(p[0].comm.waited >= 0.009);
         queues.give_up(&net, "it ran out of memory");
         p[0].comm.deadline = 60;
+        reduce_here(&p[0]); /* once is enough: it does not wait again */
+        assert_int_equal(p[0].status, TITHE_E_TIMEOUT);
+        p[0].comm.failed = (tithe_error){.code = TITHE_OK};
         reduce_here(&p[0]);
         assert_int_equal(p[0].status, TITHE_E_PEER);
         assert_non_null(strstr(p[0].error.text, "out of memory"));

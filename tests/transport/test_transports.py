@@ -41,8 +41,13 @@ def answer(command, what):
         return None
 
 
+mpirun = os.environ.get("MPIRUN", "mpirun")
+
+
 def mpi(workers):
-    return ["mpirun", "--oversubscribe", "-n", str(workers), tithe, "train", "--transport", "mpi"]
+    version = run([mpirun, "--version"]).stdout
+    more = ["--oversubscribe"] if "Open MPI" in version else []
+    return [mpirun, *more, "-n", str(workers), tithe, "train", "--transport", "mpi"]
 
 
 def has(transport):
@@ -190,7 +195,7 @@ def interrupted():
 
 
 transports = [name for name in ("mpi", "zmq") if has(name)]
-if "mpi" in transports and not shutil.which("mpirun"):
+if "mpi" in transports and not shutil.which(mpirun):
     transports.remove("mpi")
 for name in ("mpi", "zmq"):
     if name not in transports:
