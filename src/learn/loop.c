@@ -468,6 +468,7 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
         ended = is_done(r) && (!free_loss || r->step == before);
         if (!ended && r->stopped) ended = true;
     }
+    if (status && status != TITHE_E_DIVERGED) return status; /* the others have not come this far */
     if (classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */
         size_t correct = 0;
         loss_of(r, r->x, &correct);
