@@ -10,11 +10,6 @@
 #include "comm/comm.h"
 #include "learn/checkpoint.h"
 
-/* Below so many numbers in all, waking threads takes longer than the work. */
-enum { WORTH_THREADS = 1 << 15 };
-/* Steps between two questions to the other processes whether somebody wants to stop. */
-enum { ASK_STEPS = 64 };
-
 static tithe_pool *pool_for(const run *r, double numbers)
 {
     return numbers >= WORTH_THREADS ? r->pool : NULL;
@@ -393,6 +388,7 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
         if (!status && !ended && r->stopped && !free_loss && r->last.step < (double)r->step) status = look(r, NAN, error); /* the last record */
         if (r->stopped) ended = true;
     }
+    if (status && status != TITHE_E_DIVERGED) return status; /* the others have not come this far */
     if (ti_run_classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */
         size_t correct = 0;
         ti_run_loss(r, r->x, &correct);

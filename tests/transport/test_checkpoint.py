@@ -276,6 +276,30 @@ def stopped(transports):
                 same(answer("inproc", ahead, what), answer("inproc", [*ahead, "--resume", file], what), what, moved=transport != "inproc")
 
 
+def folder_goes(transports):
+    """A file that can no longer be written: all processes end at once, and say why."""
+    for transport in transports:
+        inside = path("inside")
+        os.makedirs(inside)
+        options = ["--codec", "topk:keep=0.1", "--steps", "100000000", "--checkpoint", os.path.join(inside, "file"), "--every", "5"]
+        process = subprocess.Popen(train(transport, options), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   text=True, start_new_session=True)
+        for _ in range(600):
+            if os.path.exists(os.path.join(inside, "file")):
+                break
+            time.sleep(0.05)
+        os.rename(inside, path("moved-" + transport))
+        start = time.time()
+        try:
+            _, err = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            _, err = process.communicate()
+        check(process.returncode == 2 and "Cannot write" in err, f"folder goes, {transport}: exit {process.returncode}, {err!r}")
+        check(time.time() - start < 15, f"folder goes, {transport}: nobody waits for the others: {err!r}")
+        check(isinstance(step_of(path(f"moved-{transport}/file")), int), f"folder goes, {transport}: the file that was there is whole")
+
+
 transports = ["inproc"] + [name for name in ("mpi", "zmq") if has(name)]
 if "mpi" in transports and not shutil.which("mpirun"):
     transports.remove("mpi")
@@ -288,6 +312,7 @@ by_the_page()
 trace()
 inspect()
 stopped(transports)
+folder_goes(transports)
 shutil.rmtree(folder, ignore_errors=True)
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 0)
