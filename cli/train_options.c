@@ -73,7 +73,9 @@ static size_t message_options(train_settings *s, option *o)
                          "how messages are compressed, such as 'topk:keep=0.01|natural' (default "
                          "all|raw); without a level, the tuner chooses one",
                          &s->run.codec);
-    o[n++] = option_text("downlink", "SPEC", "the same for the way back from the server", &s->run.downlink);
+    o[n++] = option_text("downlink", "SPEC", 
+                         "the same for the way back from the server; without a level, the server tunes its own message",
+                         &s->run.downlink);
     o[n++] =
         option_text("feedback", "NAME", "none, ec or ef21 (default: ec for biased codecs)", &s->run.feedback);
     o[n++] =
@@ -87,9 +89,12 @@ static size_t message_options(train_settings *s, option *o)
                          "of artopk: round-robin, variance (who selected the most energy) or auto (default "
                          "round-robin)",
                          &s->run.leader);
-    o[n++] = option_text("tuner", "NAME", "fixed or cat: who chooses the level (default: by the codec)",
+    o[n++] = option_text("tuner", "NAME", 
+                         "fixed: the level that the codec states; cat: in each step the one that buys the most progress "
+                         "per cost (default: cat if the codec leaves it open)",
                          &s->run.tuner);
-    o[n++] = option_choice("level", "local|shared", "a level for each worker, or one for all (default local)",
+    o[n++] = option_choice("level", "local|shared", 
+                           "tuned: a level for each worker, or one for all, from the sum of what it buys them (default local)",
                            &s->level);
     o[n++] = option_text("cost", "SPEC",
                          "what a message costs, see `tithe list costs` (default bits); several with "

@@ -28,10 +28,10 @@ typedef struct tithe_tuner_call {
 } tithe_tuner_call;
 
 typedef struct tithe_choice {
-    double level;       /* for tithe_call.level */
-    double entries;     /* that will be sent, as far as it is known */
-    double progress;    /* share of the descent of a full gradient step that this message buys */
-    double cost;        /* of the message */
+    double level;    /* for tithe_call.level */
+    double entries;  /* that will be sent, as far as it is known */
+    double progress; /* share of the descent of a full gradient step that this message buys */
+    double cost;     /* of the message */
     /* For tithe_call.largest, in the scratch of the call; NULL where they are not known. */
     const uint32_t *largest;
     size_t largest_count;

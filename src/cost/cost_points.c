@@ -155,8 +155,8 @@ static tithe_status read_all(const char *path, char **text, tithe_error *error)
     else if (length > LONGEST_FILE)
         status = ti_fail(error, TITHE_E_DATA, 0, "%.160s is no table of points: it is too long.", path);
     else if (memchr(*text, 0, length))
-        status = ti_fail(error, TITHE_E_DATA, 0, "%.160s, line %zu: this is no text, so no table of points.", path,
-                         line_of_zero(*text));
+        status = ti_fail(error, TITHE_E_DATA, 0, "%.160s, line %zu: this is no text, so no table of points.",
+                         path, line_of_zero(*text));
     else
         (*text)[length] = 0;
     fclose(file);

@@ -42,9 +42,10 @@ typedef struct cat_search {
     top_sums total; /* of all magnitudes that are not zero */
     double best;    /* progress |x|^2 per cost */
     double level, level_value, level_progress, level_cost; /* the smallest level that is as good as that */
-    float magnitude; /* selectors by magnitude: the entries of that level are at least so large, all others smaller or
+    float
+        magnitude; /* selectors by magnitude: the entries of that level are at least so large, all others smaller or
                       * as large */
-    const char *failed;                                    /* a cost that is none */
+    const char *failed; /* a cost that is none */
 } cat_search;
 
 /* Efficiencies closer than this are equal: the sums are not more exact. */
@@ -95,7 +96,7 @@ typedef struct ranks {
     size_t source_count;
     float *survivors;    /* room for n */
     uint32_t *positions; /* of the survivors; NULL: written over */
-    double squares;   /* of the whole vector, where survivors were counted */
+    double squares;      /* of the whole vector, where survivors were counted */
 } ranks;
 
 size_t ti_ranks_scratch(size_t n);

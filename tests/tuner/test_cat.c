@@ -278,8 +278,8 @@ static void the_frame_keeps_the_promise(void **state)
 }
 
 /* A frame of this level, from what the choice found, or from scratch. */
-static size_t frame_of(const asked *a, const float *x, size_t n, double level, const uint32_t *largest, size_t count,
-                       uint8_t *frame)
+static size_t frame_of(const asked *a, const float *x, size_t n, double level, const uint32_t *largest,
+                       size_t count, uint8_t *frame)
 {
     const size_t work = tithe_codec_scratch(a->codec, n);
     tithe_call call = {.form = TITHE_EXCHANGE,
@@ -301,7 +301,8 @@ static size_t frame_of(const asked *a, const float *x, size_t n, double level, c
 static void what_was_found_is_taken_over(void **state)
 {
     (void)state;
-    static const char *const codecs[] = {"topk|raw", "topk|sign"}, *const costs[] = {"bits", "802.15.4", "affine:c0=1e5"};
+    static const char *const codecs[] = {"topk|raw", "topk|sign"}, *const costs[] = {"bits", "802.15.4",
+                                                                                     "affine:c0=1e5"};
     static const size_t sizes[] = {300, 20000, 50000, 200000};
     static float x[200000];
     static const uint32_t beyond[] = {1, 2, UINT32_MAX}, falling[] = {5, 4, 3};
@@ -313,11 +314,13 @@ static void what_was_found_is_taken_over(void **state)
             asked a = ask_open(codecs[c / 4 % 2], costs[c / 8], false, n);
             fill_tuned((tuned_input)kind, x, n, &d);
             const tithe_choice choice = ask(&a, x, n);
-            uint8_t *plain = malloc(tithe_codec_bound(a.codec, n)), *known = malloc(tithe_codec_bound(a.codec, n));
+            uint8_t *plain = malloc(tithe_codec_bound(a.codec, n)),
+                    *known = malloc(tithe_codec_bound(a.codec, n));
             const size_t length = frame_of(&a, x, n, choice.level, NULL, 0, plain);
             handed += choice.largest != NULL;
             if (choice.largest) assert_true((double)choice.largest_count >= choice.level);
-            assert_int_equal(frame_of(&a, x, n, choice.level, choice.largest, choice.largest_count, known), length);
+            assert_int_equal(frame_of(&a, x, n, choice.level, choice.largest, choice.largest_count, known),
+                             length);
             assert_memory_equal(known, plain, length);
             const size_t three = frame_of(&a, x, n, 3, NULL, 0, plain);
             assert_int_equal(frame_of(&a, x, n, 3, beyond, 3, known), three);
