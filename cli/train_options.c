@@ -73,29 +73,34 @@ static size_t message_options(train_settings *s, option *o)
                          "how messages are compressed, such as 'topk:keep=0.01|natural' (default "
                          "all|raw); without a level, the tuner chooses one",
                          &s->run.codec);
-    o[n++] = option_text("downlink", "SPEC", 
-                         "the same for the way back from the server; without a level, the server tunes its own message",
-                         &s->run.downlink);
+    o[n++] = option_text(
+        "downlink", "SPEC",
+        "the same for the way back from the server; without a level, the server tunes its own message",
+        &s->run.downlink);
     o[n++] =
         option_text("feedback", "NAME", "none, ec or ef21 (default: ec for biased codecs)", &s->run.feedback);
     o[n++] =
         option_text("downlink-feedback", "NAME", "the server's own: none or ec", &s->run.downlink_feedback);
-    o[n++] = option_text("scheme", "NAME", "auto, dense, gather, star or artopk (default auto)", &s->run.scheme);
-    o[n++] = option_text("collective", "NAME",
-                         "auto, or what the scheme can use: ring, tree, star, direct, allgather, or native, the "
-                         "MPI library's own",
-                         &s->run.collective);
+    o[n++] =
+        option_text("scheme", "NAME", "auto, dense, gather, star or artopk (default auto)", &s->run.scheme);
+    o[n++] =
+        option_text("collective", "NAME",
+                    "auto, or what the scheme can use: ring, tree, star, direct, allgather, or native, the "
+                    "MPI library's own",
+                    &s->run.collective);
     o[n++] = option_text("leader", "HOW",
                          "of artopk: round-robin, variance (who selected the most energy) or auto (default "
                          "round-robin)",
                          &s->run.leader);
-    o[n++] = option_text("tuner", "NAME", 
-                         "fixed: the level that the codec states; cat: in each step the one that buys the most progress "
-                         "per cost (default: cat if the codec leaves it open)",
-                         &s->run.tuner);
-    o[n++] = option_choice("level", "local|shared", 
-                           "tuned: a level for each worker, or one for all, from the sum of what it buys them (default local)",
-                           &s->level);
+    o[n++] = option_text(
+        "tuner", "NAME",
+        "fixed: the level that the codec states; cat: in each step the one that buys the most progress "
+        "per cost (default: cat if the codec leaves it open)",
+        &s->run.tuner);
+    o[n++] = option_choice(
+        "level", "local|shared",
+        "tuned: a level for each worker, or one for all, from the sum of what it buys them (default local)",
+        &s->level);
     o[n++] = option_text("cost", "SPEC",
                          "what a message costs, see `tithe list costs` (default bits); several with "
                          "semicolons between them are given to the workers in turn",
@@ -126,10 +131,10 @@ size_t train_process_options(train_settings *s, option *o)
     o[n++] = option_number("local", "N", "zmq: start N workers and a server here", 1, 1000, &s->local);
     o[n++] = option_text("role", "server|worker", "zmq: what this process is", &s->role);
     o[n++] = option_text("listen", "ENDPOINT", "zmq server: where, such as tcp://*:5555", &s->listen);
-    o[n++] = option_text("connect", "ENDPOINT", "zmq worker: where the server is, such as tcp://10.0.0.1:5555",
-                         &s->connect);
-    o[n++] = option_real("deadline", "SECONDS", "the longest that one process waits for another (default 30)", 0.1, 1e6,
-                         &s->deadline);
+    o[n++] = option_text("connect", "ENDPOINT",
+                         "zmq worker: where the server is, such as tcp://10.0.0.1:5555", &s->connect);
+    o[n++] = option_real("deadline", "SECONDS", "the longest that one process waits for another (default 30)",
+                         0.1, 1e6, &s->deadline);
     o[n++] = option_text("checkpoint", "FILE", "write the state of the run there when it ends or is stopped",
                          &s->run.checkpoint);
     o[n++] = option_number("every", "K", "and also after every K steps", 1, UINT64_MAX, &s->run.every);

@@ -30,13 +30,14 @@ typedef struct tithe_move {
 
 typedef struct tithe_collective {
     const char *name, *summary, *paper;
-    bool ordered;                     /* the same bits on every transport; only `native` cannot promise that */
+    bool ordered; /* the same bits on every transport; only `native` cannot promise that */
     unsigned (*parts)(unsigned size); /* into how many parts a vector is cut */
     /* All-reduce: afterwards every rank has the sum. */
     unsigned (*reduce_rounds)(unsigned size);
     void (*reduce)(unsigned size, unsigned rank, unsigned round, tithe_move *move);
     /* In place of a schedule; the arguments of tithe_all_reduce. NULL: there is a schedule. */
-    tithe_status (*reduce_all)(tithe_comm *comm, float *const *vectors, size_t n, float *scratch, tithe_error *error);
+    tithe_status (*reduce_all)(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
+                               tithe_error *error);
     /* All-gather of one block for each rank, of unequal lengths; a part is the block of a rank. NULL: it has none. */
     unsigned (*gather_rounds)(unsigned size);
     void (*gather)(unsigned size, unsigned rank, unsigned round, tithe_move *move);
@@ -72,8 +73,8 @@ TITHE_API tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective
  * `capacity` bytes; ranks of one process may share it. *length is known where the root lives, and found out elsewhere:
  * it travels ahead of the block, in TITHE_LENGTH_BYTES. */
 enum { TITHE_LENGTH_BYTES = 4 };
-TITHE_API tithe_status tithe_broadcast(tithe_comm *comm, unsigned root, uint8_t *const *blocks, size_t capacity,
-                                       size_t *length, tithe_error *error);
+TITHE_API tithe_status tithe_broadcast(tithe_comm *comm, unsigned root, uint8_t *const *blocks,
+                                       size_t capacity, size_t *length, tithe_error *error);
 TITHE_API double tithe_broadcast_seconds(unsigned size, double bytes, double latency, double bandwidth);
 TITHE_API uint64_t tithe_broadcast_bytes(unsigned size, unsigned rank, unsigned root, size_t length);
 

@@ -46,7 +46,8 @@ typedef struct tithe_comm {
     /* counted here and nowhere else */
     uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
     double waited;                      /* seconds */
-    tithe_error failed; /* the first of its waits that failed; from then on nothing is sent or waited for. Code 0: none */
+    tithe_error
+        failed; /* the first of its waits that failed; from then on nothing is sent or waited for. Code 0: none */
 } tithe_comm;
 
 TITHE_API tithe_comm tithe_comm_local(unsigned size);

@@ -55,15 +55,15 @@ typedef struct tithe_exchange_config {
     const tithe_feedback *downlink_feedback; /* the server's own: none or ec */
     const char *scheme;                  /* NULL or "auto": star with a downlink, dense for all|raw without
                                               * feedback, otherwise gather */
-    const char *collective;                  /* NULL or "auto": the scheme's first */
-    const char *leader;                      /* of artopk: round-robin (also NULL), variance or auto */
-    bool deterministic;                      /* refuse what gives other bits on other transports */
-    const tithe_tuner *tuner;                /* NULL: the level of the codec */
-    bool shared_level;                       /* one level for all ranks, from the sum of their curves (tuner.h) */
-    const tithe_tuner *downlink_tuner;       /* the server's own: how much goes back; NULL: as the codec says */
-    const tithe_cost *cost;                  /* NULL: bits */
-    const tithe_cost *const *rank_costs;     /* of each rank, in place of `cost`; NULL: the same for all */
-    bool count_paper;                        /* charge the papers' bits in place of the frames */
+    const char *collective;              /* NULL or "auto": the scheme's first */
+    const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
+    bool deterministic;                  /* refuse what gives other bits on other transports */
+    const tithe_tuner *tuner;            /* NULL: the level of the codec */
+    bool shared_level;                   /* one level for all ranks, from the sum of their curves (tuner.h) */
+    const tithe_tuner *downlink_tuner;   /* the server's own: how much goes back; NULL: as the codec says */
+    const tithe_cost *cost;              /* NULL: bits */
+    const tithe_cost *const *rank_costs; /* of each rank, in place of `cost`; NULL: the same for all */
+    bool count_paper;                    /* charge the papers' bits in place of the frames */
     unsigned taking_part; /* ranks that take part in every step, the others are skipped; 0: all of them */
     uint64_t seed;
     tithe_pool *pool;
@@ -73,13 +73,13 @@ typedef struct tithe_exchange_config {
     size_t layer_count;
 } tithe_exchange_config;
 
-TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
-                                             tithe_error *error);
+TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n,
+                                             tithe_exchange **ex, tithe_error *error);
 /* The same from two words, with all else as it comes: a codec (contractive, if the feedback asks for it), which then
  * belongs to the exchange, and none, ec or ef21. All processes of the group call it together, and hear of it when they do
  * not agree. */
-TITHE_API tithe_status tithe_exchange_open(tithe_comm *comm, const char *codec, const char *feedback, size_t n,
-                                           tithe_exchange **ex, tithe_error *error);
+TITHE_API tithe_status tithe_exchange_open(tithe_comm *comm, const char *codec, const char *feedback,
+                                           size_t n, tithe_exchange **ex, tithe_error *error);
 TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
 
 /* Another collective from the next step on, the same on all ranks; nothing is restarted, and what was kept stays. Between
@@ -112,14 +112,15 @@ TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
 /* The last step. */
 typedef struct tithe_exchange_record {
     unsigned long step;
-    double level, level_least, level_most;      /* entries that a rank sent: mean, least, most */
-    double energy, unsent;                      /* mean of |to be sent|^2 and |not sent|^2, if measured */
-    double unsent_most;                         /* largest of any rank */
-    double kept, kept_least;                    /* share of the energy that got through: mean over ranks, least */
-    double speedup, speedup_least;              /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
-    unsigned ranks, measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
-    double residual;                            /* mean of |e|^2 under error compensation */
-    int leader;                                 /* whose indices were taken, under artopk; -1: nobody's */
+    double level, level_least, level_most; /* entries that a rank sent: mean, least, most */
+    double energy, unsent;                 /* mean of |to be sent|^2 and |not sent|^2, if measured */
+    double unsent_most;                    /* largest of any rank */
+    double kept, kept_least;               /* share of the energy that got through: mean over ranks, least */
+    double speedup, speedup_least;         /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
+    unsigned ranks,
+        measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
+    double residual; /* mean of |e|^2 under error compensation */
+    int leader;      /* whose indices were taken, under artopk; -1: nobody's */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;
 TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);

@@ -79,11 +79,12 @@ typedef struct tithe_train_options {
     double epochs;                  /* 0: no limit */
     double target_loss, target_gap; /* NAN: none */
     uint64_t seed;
-    tithe_comm *comm;   /* the processes that share the work, one worker in each; NULL: all workers in this one */
-    unsigned threads;   /* 0: as many as there are processors */
-    bool no_optimum;    /* do not look for f*: gap stays unknown, unless a target asks for it */
-    const char *cache;  /* directory for f*: see model.h */
-    unsigned records;   /* about how many records a run with samples leaves; 0: 400 */
+    tithe_comm
+        *comm; /* the processes that share the work, one worker in each; NULL: all workers in this one */
+    unsigned threads;       /* 0: as many as there are processors */
+    bool no_optimum;        /* do not look for f*: gap stays unknown, unless a target asks for it */
+    const char *cache;      /* directory for f*: see model.h */
+    unsigned records;       /* about how many records a run with samples leaves; 0: 400 */
     const char *checkpoint; /* a file for the state of the run (docs/checkpoint.md), by rank 0; NULL: none */
     uint64_t every;         /* steps between two checkpoints; 0: only at the end */
     const char *resume;     /* a checkpoint to go on from, read by rank 0; NULL: start anew */

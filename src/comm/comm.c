@@ -36,7 +36,8 @@ static double deadline(const tithe_comm *comm)
 /* "... within 30 seconds." becomes "... within 30 seconds, while exchanging frames." */
 static void name_phase(const tithe_comm *comm, tithe_error *error)
 {
-    if (!comm->phase || strstr(error->text, ", while ")) return; /* somebody else's failure has its phase already */
+    if (!comm->phase || strstr(error->text, ", while "))
+        return; /* somebody else's failure has its phase already */
     size_t length = strlen(error->text);
     if (length && error->text[length - 1] == '.') length--;
     snprintf(error->text + length, sizeof error->text - length, ", while %s.", comm->phase);
@@ -64,7 +65,8 @@ tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const vo
     if (comm->failed.code) return fail_again(comm, error);
     ti_comm_count(comm, 1, length);
     tithe_error own = {0};
-    const tithe_status status = comm->transport->send(comm->self, from, to, bytes, length, error ? error : &own);
+    const tithe_status status =
+        comm->transport->send(comm->self, from, to, bytes, length, error ? error : &own);
     return note(comm, status, error ? error : &own);
 }
 

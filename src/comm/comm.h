@@ -9,7 +9,8 @@
 
 /* Who keeps rank `me` waiting, which waits for `from`? Whoever has waited for long says so: waits[r] is 1 + the one that r
  * waits for, or 0. The last of the chain waits for nobody, and has to answer for it; *waiter waits for it. */
-static inline unsigned comm_culprit(const unsigned *waits, unsigned count, unsigned me, unsigned from, unsigned *waiter)
+static inline unsigned comm_culprit(const unsigned *waits, unsigned count, unsigned me, unsigned from,
+                                    unsigned *waiter)
 {
     unsigned who = from, hops = 0;
     *waiter = me;

@@ -150,9 +150,11 @@ static tithe_status all_reduce(void *self, float *vector, size_t n, double deadl
     for (size_t done = 0; done < n && !status;) {
         const size_t piece = n - done < PIECE ? n - done : PIECE;
         MPI_Request request;
-        const int code = MPI_Iallreduce(MPI_IN_PLACE, vector + done, (int)piece, MPI_FLOAT, MPI_SUM, s->comm, &request);
+        const int code =
+            MPI_Iallreduce(MPI_IN_PLACE, vector + done, (int)piece, MPI_FLOAT, MPI_SUM, s->comm, &request);
         if (code != MPI_SUCCESS) return fail_mpi(code, "add up", error);
-        status = wait_for(s, &request, deadline, "add up with all ranks, such as", (unsigned)(s->rank == 0), error);
+        status = wait_for(s, &request, deadline, "add up with all ranks, such as", (unsigned)(s->rank == 0),
+                          error);
         done += piece;
     }
     return status;

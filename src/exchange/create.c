@@ -7,7 +7,8 @@
 #include "exchange/exchange.h"
 #include "feedback/kinds.h"
 
-static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star, &ti_scheme_artopk, NULL};
+static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star,
+                                              &ti_scheme_artopk, NULL};
 
 const tithe_scheme *const *tithe_schemes(void)
 {
@@ -34,8 +35,8 @@ static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_sche
             *scheme = schemes[i];
             return TITHE_OK;
         }
-    return ti_fail(error, TITHE_E_SPEC, 0, "There is no scheme '%s': take auto, dense, gather, star or artopk.",
-                   c->scheme);
+    return ti_fail(error, TITHE_E_SPEC, 0,
+                   "There is no scheme '%s': take auto, dense, gather, star or artopk.", c->scheme);
 }
 
 /* Is `name` one of "a|b|c"? */
@@ -48,8 +49,8 @@ static bool in_list(const char *list, const char *name)
 }
 
 /* The name as it was asked for, or the scheme's default. */
-static tithe_status name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme, char *name, size_t size,
-                                    tithe_error *error)
+static tithe_status name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme, char *name,
+                                    size_t size, tithe_error *error)
 {
     if (is_auto(c->collective)) {
         const char *wanted = scheme->collective ? scheme->collective(c) : NULL;
@@ -68,7 +69,8 @@ static tithe_status name_collective(const tithe_exchange_config *c, const tithe_
 static const char allgather[] = "allgather";
 
 static tithe_status find_collective(const tithe_exchange_config *c, const tithe_scheme *scheme,
-                                    const tithe_collective **collective, const char **known_as, tithe_error *error)
+                                    const tithe_collective **collective, const char **known_as,
+                                    tithe_error *error)
 {
     char name[32];
     const tithe_status status = name_collective(c, scheme, name, sizeof name, error);
@@ -79,12 +81,14 @@ static tithe_status find_collective(const tithe_exchange_config *c, const tithe_
     if ((*collective)->ordered) return TITHE_OK;
     if (c->deterministic)
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--deterministic refuses the collective '%s', which adds in no promised order: take ring or tree.",
+                       "--deterministic refuses the collective '%s', which adds in no promised order: take "
+                       "ring or tree.",
                        *known_as);
     if (!c->comm->transport || !c->comm->transport->all_reduce)
-        return ti_fail(error, TITHE_E_SPEC, 0,
-                       "The collective '%s' is the MPI library's own, and there is none on '%s': take ring or tree.",
-                       *known_as, c->comm->transport ? c->comm->transport->name : "inproc");
+        return ti_fail(
+            error, TITHE_E_SPEC, 0,
+            "The collective '%s' is the MPI library's own, and there is none on '%s': take ring or tree.",
+            *known_as, c->comm->transport ? c->comm->transport->name : "inproc");
     return TITHE_OK;
 }
 
@@ -252,8 +256,8 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     made->collective = collective;
     made->collective_name = known_as;
     made->n = n;
-    made->last = (tithe_exchange_record){
-        .scheme = scheme->name, .collective = known_as, .leader = -1, .reason = ""};
+    made->last =
+        (tithe_exchange_record){.scheme = scheme->name, .collective = known_as, .leader = -1, .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
     if (c.shared_level) status = find_levels(made, error);
     if (!status) status = make_room(made, error);

@@ -84,8 +84,9 @@ void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_
     for (unsigned i = 0; i < c->comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
         if (w->state != WORKER_PUT) continue;
-        const double paper = ex->scheme->paper_bits ? ex->scheme->paper_bits(ex, i)
-                                                    : tithe_codec_paper_bits(c->codec, ex->n, w->info.entries);
+        const double paper = ex->scheme->paper_bits
+                                 ? ex->scheme->paper_bits(ex, i)
+                                 : tithe_codec_paper_bits(c->codec, ex->n, w->info.entries);
         t->uplink_bytes += (double)w->info.bytes;
         t->paper_bits += paper;
         t->cost +=

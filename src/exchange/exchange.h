@@ -45,11 +45,11 @@ struct tithe_exchange {
     exchange_lane *lanes;
     unsigned lane_count;
     tithe_codec *own_codec; /* NULL: the codec is the caller's */
-    tithe_codec *raw;    /* all|raw, for what is not compressed */
-    size_t raw_bytes;    /* of its frames */
-    float *aggregate;    /* where the feedback aggregates: the mean of what all ranks sent so far */
-    float *sum;          /* the server's */
-    float *server_kept;  /* the server's own feedback */
+    tithe_codec *raw;       /* all|raw, for what is not compressed */
+    size_t raw_bytes;       /* of its frames */
+    float *aggregate;       /* where the feedback aggregates: the mean of what all ranks sent so far */
+    float *sum;             /* the server's */
+    float *server_kept;     /* the server's own feedback */
     uint8_t *down_frame;
     size_t down_capacity, down_bytes; /* room, and what was sent last */
     uint8_t *inbox; /* inbox_size bytes for frames of other processes, where there are any */

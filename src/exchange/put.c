@@ -102,8 +102,8 @@ static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call
 }
 
 /* Of the vector that the feedback keeps, where it is formed. */
-static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tithe_call *call, exchange_lane *lane,
-                               const float *g, double gamma, tithe_error *error)
+static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tithe_call *call,
+                               exchange_lane *lane, const float *g, double gamma, tithe_error *error)
 {
     const tithe_status status = expect_finite(g, ex->n, error);
     if (status) return status;

@@ -85,7 +85,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     tithe_status status = gather_lengths(ex, &total, error);
     if (!status)
         status = total <= sizeof(float) * (uint64_t)ex->n ? gather_frames(ex, update, error)
-                                                           : sum_by_parts(ex, update, error);
+                                                          : sum_by_parts(ex, update, error);
     if (!status) ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
     return status;
 }

@@ -26,7 +26,8 @@ static tithe_status best_level(const tithe_exchange *ex, double *level, tithe_er
     return status;
 }
 
-static tithe_status encode_worker(tithe_exchange *ex, void *level, unsigned i, exchange_lane *lane, tithe_error *error)
+static tithe_status encode_worker(tithe_exchange *ex, void *level, unsigned i, exchange_lane *lane,
+                                  tithe_error *error)
 {
     exchange_worker *w = &ex->workers[i];
     const tithe_feedback *feedback = ex->config.feedback;

@@ -385,11 +385,12 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
         /* with a loss for free, the end is seen only when the next gradients are there */
         ended = is_done(r) && (!free_loss || r->step == before);
         if (!status && !ended) status = check_in(r, error);
-        if (!status && !ended && r->stopped && !free_loss && r->last.step < (double)r->step) status = look(r, NAN, error); /* the last record */
+        if (!status && !ended && r->stopped && !free_loss && r->last.step < (double)r->step)
+            status = look(r, NAN, error); /* the last record */
         if (r->stopped) ended = true;
     }
     if (status && status != TITHE_E_DIVERGED) return status; /* the others have not come this far */
-    if (ti_run_classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */
+    if (ti_run_classifies(r) && isnan(r->last.accuracy)) {   /* the last record may have come without */
         size_t correct = 0;
         ti_run_loss(r, r->x, &correct);
         r->last.accuracy = (double)correct / (double)r->share->total_rows;

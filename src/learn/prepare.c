@@ -99,16 +99,19 @@ static tithe_status agree(run *r, tithe_error *error)
     const tithe_train_options *o = r->o;
     char text[1000];
     snprintf(text, sizeof text,
-             " n=%zu; tithe %s; checkpoint %s every %llu; resume %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
-             "downlink feedback %s; scheme %s over %s; leader %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
+             " n=%zu; tithe %s; checkpoint %s every %llu; resume %s; data %016llx; seed %llu; %u workers; "
+             "model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
+             "downlink feedback %s; scheme %s over %s; leader %s; estimator %s; sampling %s; step size %s; "
+             "cost %s; average %s; batch %zu; "
              "local steps %u; momentum %g; clients %u; shared level %d",
-             r->size, tithe_version(), o->checkpoint ? "yes" : "no", (unsigned long long)o->every, o->resume ? "yes" : "no",
-             (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
-             r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-",
-             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->exchange->collective_name,
-             or_else(o->leader, "round-robin"), r->estimator->name,
-             or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"), or_else(o->cost, "bits"),
-             or_else(o->average, "none"), o->batch, o->local_steps, o->momentum, o->clients, o->shared_level);
+             r->size, tithe_version(), o->checkpoint ? "yes" : "no", (unsigned long long)o->every,
+             o->resume ? "yes" : "no", (unsigned long long)r->share->hash, (unsigned long long)o->seed,
+             o->workers, r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec),
+             r->downlink ? tithe_codec_spec(r->downlink) : "-", r->feedback->name, r->downlink_feedback->name,
+             r->exchange->scheme->name, r->exchange->collective_name, or_else(o->leader, "round-robin"),
+             r->estimator->name, or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"),
+             or_else(o->cost, "bits"), or_else(o->average, "none"), o->batch, o->local_steps, o->momentum,
+             o->clients, o->shared_level);
     return ti_comm_agree(r->comm, text, error);
 }
 
@@ -217,7 +220,8 @@ static tithe_status make_room(run *r, tithe_error *error)
         enough = r->clients && r->active;
         for (unsigned w = 0; enough && w < all; w++) r->clients[w] = w;
     }
-    if (r->o->momentum != 0) enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
+    if (r->o->momentum != 0)
+        enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     if (r->momentum && r->o->checkpoint &&
         !r->clients) /* a run may end with the gradients of a step that is not taken */
         enough = enough && (r->momentum_next = calloc(r->size * local, sizeof *r->momentum)) != NULL;
@@ -291,8 +295,8 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     r->comm = r->o->comm ? r->o->comm : &r->own;
     tithe_status status = expect_sense(r->o, error);
     if (!status && r->comm->size != r->o->workers)
-        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.", r->comm->size,
-                         r->o->workers);
+        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.",
+                         r->comm->size, r->o->workers);
     if (!status) status = ti_checkpoint_begin(r, error);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
     if (!status && r->o->network) {

@@ -64,7 +64,7 @@ typedef struct run {
     double first_loss;
     double gamma;
     bool reached;
-    bool asked, stopped; /* the caller wants to stop; all processes do so now */
+    bool asked, stopped;          /* the caller wants to stop; all processes do so now */
     uint64_t next_check, checked; /* steps after which the processes ask each other whether to go on */
     double checked_at;
     tithe_trace_record last;

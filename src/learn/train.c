@@ -104,7 +104,8 @@ static tithe_status blame(const run *r, tithe_status status, tithe_error *error)
     return error->code;
 }
 
-tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result, tithe_error *error)
+tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result,
+                             tithe_error *error)
 {
     if (!options || !result)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");
