@@ -10,6 +10,9 @@
 #include "comm/comm.h"
 #include "learn/checkpoint.h"
 
+/* Below so many numbers in all, waking threads takes longer than the work. */
+enum { WORTH_THREADS = 1 << 15 };
+
 static tithe_pool *pool_for(const run *r, double numbers)
 {
     return numbers >= WORTH_THREADS ? r->pool : NULL;
