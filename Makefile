@@ -29,6 +29,7 @@ test-all: setup-test-all ## test, and the slow tests, thread sanitizer, valgrind
 
 bench: setup-bench build ## measure the speed, alone and beside numpy (torch and zfp where they are installed)
 	@build/tithe bench
+	@cmake --build build --target bench_training && build/bench_training
 	@$(PYTHON) bench/compare.py
 	@$(PYTHON) bench/exchange.py
 

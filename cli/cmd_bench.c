@@ -242,11 +242,11 @@ int cmd_bench(int argc, char **argv)
     const char *json = NULL, *sizes = NULL, *data = NULL, *rows = NULL, *isa = NULL, *threads = NULL;
     uint64_t rounds = 0;
     const option options[] = {
-        option_text(
-            "n", "LENGTHS",
-            "lengths of the vectors, such as 2^20,2^24 (default 2^20,2^24,2^26; codecs and exchange 2^20,2^24; tuner "
-            "47236,3231961,2^24)",
-            &sizes),
+        option_text("n", "LENGTHS",
+                    "lengths of the vectors, such as 2^20,2^24 (default 2^20,2^24,2^26; codecs and exchange "
+                    "2^20,2^24; tuner "
+                    "47236,3231961,2^24)",
+                    &sizes),
         option_text("data", "NAMES",
                     "gaussian, lognormal, and for top-k ties, zeros, sorted, narrow, sample-defeating "
                     "(default all, the "
@@ -270,7 +270,8 @@ int cmd_bench(int argc, char **argv)
                    "(the default): "
                    "the passes of which codecs are made, and error compensation as a whole. codecs: whole "
                    "calls, and "
-                   "below which bandwidth they pay. tuner: how long the choice of a level takes. exchange: whole steps, with all ranks here. Every "
+                   "below which bandwidth they pay. tuner: how long the choice of a level takes. exchange: "
+                   "whole steps, with all ranks here. Every "
                    "result is compared with one found another way: "
                    "exit status 1 "
                    "if one is wrong. A busy machine and a gate that is missed are reported, and exit 0.",
@@ -290,7 +291,8 @@ int cmd_bench(int argc, char **argv)
     else if (count && strcmp(argv[0], "exchange") == 0)
         wanted.suite = TITHE_BENCH_EXCHANGE;
     else if (count && strcmp(argv[0], "kernels") != 0)
-        return text_fail("There is no benchmark '%s'; there are kernels, codecs, tuner and exchange", argv[0]);
+        return text_fail("There is no benchmark '%s'; there are kernels, codecs, tuner and exchange",
+                         argv[0]);
 
     size_t size_list[MOST];
     unsigned thread_list[MOST];

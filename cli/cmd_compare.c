@@ -61,8 +61,10 @@ static bool split_words(char *text, line_words *out)
         }
         const bool end = !*text;
         *to++ = 0;
-        if (!end) text++;
-        else return true;
+        if (!end)
+            text++;
+        else
+            return true;
     }
 }
 
@@ -72,7 +74,8 @@ static bool take_line(plan *p, char *line, int number)
     if (!*line || *line == '#') return true;
     char *colon = strchr(line, ':');
     if (!colon || colon == line || strcspn(line, " \t") < (size_t)(colon - line)) {
-        text_fail("%s:%d: a line is 'name: options', such as 'top-k: --codec topk:keep=0.01'", p->path, number);
+        text_fail("%s:%d: a line is 'name: options', such as 'top-k: --codec topk:keep=0.01'", p->path,
+                  number);
         return false;
     }
     *colon = 0;
@@ -93,12 +96,14 @@ static bool take_line(plan *p, char *line, int number)
     }
     for (size_t i = 0; !all && i < p->count; i++)
         if (strcmp(p->runs[i].name, line) == 0) {
-            text_fail("%s:%d: there is a run '%s' already, in line %d", p->path, number, line, p->runs[i].line);
+            text_fail("%s:%d: there is a run '%s' already, in line %d", p->path, number, line,
+                      p->runs[i].line);
             return false;
         }
     line_words *words = all ? &p->all : &p->runs[p->count].words;
     if (!split_words(rest, words)) {
-        text_fail("%s:%d: a quote is not closed, or there are more than %d words", p->path, number, MOST_WORDS);
+        text_fail("%s:%d: a quote is not closed, or there are more than %d words", p->path, number,
+                  MOST_WORDS);
         return false;
     }
     if (all) {
@@ -172,26 +177,43 @@ static bool read_run(const plan *p, size_t i, train_settings *s, line_words *wor
     return options_parse(&c, parsed.count, parsed.words, &count, &status) && train_options_finish(s);
 }
 
+/* Beside what the theory of compression both ways predicts. */
+static void print_slowdown(const train_outcome *outcomes, const tithe_trace *const *traces, const plan *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        const double measured = tithe_trace_slower(traces, p->count, i), predicted = outcomes[i].slowdown;
+        if (!isnan(measured) && predicted > 1)
+            printf("%s took %.3g times the steps of the dense run; predicted: at most %.3g times.\n",
+                   p->runs[i].name, measured, predicted);
+    }
+}
+
 static void print_table(const train_outcome *outcomes, const tithe_trace *const *traces, const plan *p)
 {
     size_t widest = 4;
     for (size_t i = 0; i < p->count; i++)
         if (strlen(p->runs[i].name) > widest) widest = strlen(p->runs[i].name);
-    printf("\n%-*s %9s %11s %9s %10s %10s %9s  %s\n", (int)widest, "", "steps", "loss", "gap", "up", "back", "seconds",
-           "cheaper than dense");
+    printf("\n%-*s %9s %11s %9s %10s %10s %9s  %s\n", (int)widest, "", "steps", "loss", "gap", "up", "back",
+           "seconds", "cheaper than dense");
     for (size_t i = 0; i < p->count; i++) {
         const tithe_trace_record *last = &outcomes[i].result.last;
         double loss = NAN;
         const double times = tithe_trace_cheaper(traces, p->count, i, &loss);
         char cheaper[64] = "-";
-        if (!isnan(times) && !isnan(loss)) snprintf(cheaper, sizeof cheaper, "%.3g x, to loss %.4g", times, loss);
-        else if (!isnan(times)) snprintf(cheaper, sizeof cheaper, "%.3g x a step", times);
+        if (!isnan(times) && !isnan(loss))
+            snprintf(cheaper, sizeof cheaper, "%.3g x, to loss %.4g", times, loss);
+        else if (!isnan(times))
+            snprintf(cheaper, sizeof cheaper, "%.3g x a step", times);
         printf("%-*s %9s %11.6g %9s %10s %10s %9.3g  %s\n", (int)widest, p->runs[i].name,
-               text_group(outcomes[i].result.steps).text, last->loss, isnan(last->gap) ? "-" : text_short(last->gap).text,
-               text_bytes(last->uplink_bytes).text, text_bytes(last->downlink_bytes).text, last->seconds, cheaper);
+               text_group(outcomes[i].result.steps).text, last->loss,
+               isnan(last->gap) ? "-" : text_short(last->gap).text, text_bytes(last->uplink_bytes).text,
+               text_bytes(last->downlink_bytes).text, last->seconds, cheaper);
     }
-    printf("\nup: frames of all workers; back: what came back to them; cheaper: cost of the first dense run over the cost of "
-           "this one,\nboth until they first had the lowest loss that both reached.\n");
+    printf("\nup: frames of all workers; back: what came back to them; cheaper: cost of the first dense run "
+           "over the cost of "
+           "this one,\nboth until they first had the lowest loss that both reached; cost is that of the way "
+           "up.\n");
+    print_slowdown(outcomes, traces, p);
 }
 
 static int run_all(const plan *p, const char *report, const char *json_path)
@@ -207,8 +229,10 @@ static int run_all(const plan *p, const char *report, const char *json_path)
         text_set_place(p->path, p->runs[done].line);
         read_run(p, done, &s, &words); /* was checked before */
         char *line = train_command("train", words.count, words.words);
-        if (!train_run(&s, p->runs[done].name, line, true, &outcomes[done])) result = EXIT_BAD;
-        else if (outcomes[done].status || outcomes[done].result.target == TITHE_TARGET_MISSED) result = EXIT_ANSWER_NO;
+        if (!train_run(&s, p->runs[done].name, line, true, &outcomes[done]))
+            result = EXIT_BAD;
+        else if (outcomes[done].status || outcomes[done].result.target == TITHE_TARGET_MISSED)
+            result = EXIT_ANSWER_NO;
         traces[done] = outcomes[done].trace;
         free(line);
     }
@@ -252,8 +276,10 @@ int cmd_compare(int argc, char **argv)
         .positionals = "FILE",
         .least = 1,
         .most = 1,
-        .summary = "Train several ways on one problem. FILE has a line 'name: options' for each run, with the options of "
-                   "tithe train; a line 'all: options' holds for every run, 'title: text' stands on the report, and # "
+        .summary = "Train several ways on one problem. FILE has a line 'name: options' for each run, with "
+                   "the options of "
+                   "tithe train; a line 'all: options' holds for every run, 'title: text' stands on the "
+                   "report, and # "
                    "begins a comment. Exit status 1: a run missed its target, or diverged.",
         .options = options,
         .examples = "  tithe compare runs.txt --report runs.html\n"
@@ -267,11 +293,16 @@ int cmd_compare(int argc, char **argv)
     status = EXIT_BAD;
     if (read_plan(&p)) {
         bool fine = true;
-        for (size_t i = 0; i < p.count && fine; i++) { /* a mistake in the last line is found before the first run */
+        for (size_t i = 0; i < p.count && fine;
+             i++) { /* a mistake in the last line is found before the first run */
             train_settings s;
             line_words words;
             text_set_place(p.path, p.runs[i].line);
+            tithe_error error = {0};
             fine = read_run(&p, i, &s, &words);
+            const tithe_status wrong = fine ? tithe_train_check(&s.run, &error) : TITHE_OK;
+            if (wrong) text_fail_status(NULL, wrong, &error);
+            fine = fine && !wrong;
             text_set_place(NULL, 0);
         }
         if (fine) {

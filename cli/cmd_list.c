@@ -248,8 +248,8 @@ static int list_costs(const list_call *c)
 }
 
 /* What has nothing to say but its name, its parameters and its paper. */
-static void list_plain(const list_call *c, const char *kind, const char *name, const char *summary, const char *paper,
-                       const tithe_param *params)
+static void list_plain(const list_call *c, const char *kind, const char *name, const char *summary,
+                       const char *paper, const tithe_param *params)
 {
     if (c->json)
         json_item(add_variant(c->json, kind, name, summary, paper, params), "traits", json_array());
@@ -271,7 +271,8 @@ static int list_data(const list_call *c)
     for (const tithe_data_source *const *s = tithe_data_sources(); *s; s++)
         list_plain(c, "data", (*s)->name, (*s)->summary, (*s)->paper, (*s)->params);
     if (!c->json)
-        printf("A file is named by its path, or by its name in the directory that TITHE_DATA says: LIBSVM text or IDX\n"
+        printf("A file is named by its path, or by its name in the directory that TITHE_DATA says: LIBSVM "
+               "text or IDX\n"
                "images, plain or compressed.\n");
     return EXIT_DONE;
 }
@@ -339,9 +340,12 @@ int cmd_list(int argc, char **argv)
     for (size_t i = 0; i < KINDS; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", kinds[i].name);
     snprintf(summary, sizeof summary,
-             "Show what Tithe comes with: each variant with its parameters (range and default), the paper it comes from, "
-             "and what it promises. KIND is one of %s. 'codecs', the default, lists selectors and quantizers; 'pairs' "
-             "lists what each selector promises together with each quantizer, at an example level; those from 'costs' on "
+             "Show what Tithe comes with: each variant with its parameters (range and default), the paper it "
+             "comes from, "
+             "and what it promises. KIND is one of %s. 'codecs', the default, lists selectors and "
+             "quantizers; 'pairs' "
+             "lists what each selector promises together with each quantizer, at an example level; those "
+             "from 'costs' on "
              "are what the options of tithe train take.",
              names);
 

@@ -12,26 +12,27 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
 {
     const tithe_train_result *r = &out->result;
     const tithe_trace_record *last = &r->last;
-    printf("after %s steps, %.4g epochs, %.3g s: loss %.8g", text_group(r->steps).text, last->epochs, last->seconds,
-           last->loss);
+    printf("after %s step%s, %.4g epoch%s, %.3g s: loss %.8g", text_group(r->steps).text,
+           r->steps == 1 ? "" : "s", last->epochs, last->epochs == 1 ? "" : "s", last->seconds, last->loss);
     if (!isnan(last->gap)) printf(", gap %.3g", last->gap);
     if (!isnan(last->accuracy)) printf(", %.2f %% of the rows right", 100 * last->accuracy);
     printf("\n");
-    if (!isnan(last->average_loss)) printf("averaged iterate: loss %.8g, gap %.3g\n", last->average_loss, last->average_gap);
+    if (!isnan(last->average_loss))
+        printf("averaged iterate: loss %.8g, gap %.3g\n", last->average_loss, last->average_gap);
     printf("up %s, back %s, sent in all %s; cost %s %s\n", text_bytes(last->uplink_bytes).text,
-           text_bytes(last->downlink_bytes).text, text_bytes(last->sent_bytes).text, text_short(last->cost).text,
-           out->cost_unit);
+           text_bytes(last->downlink_bytes).text, text_bytes(last->sent_bytes).text,
+           text_short(last->cost).text, out->cost_unit);
     if (!isnan(r->kept_mean) && r->kept_least < 1)
-        printf("energy kept: %.3g on average, %.3g at least; SpeedUp(T) %.4g on average, %.4g at least\n", r->kept_mean,
-               r->kept_least, r->speedup_mean, r->speedup_least);
+        printf("energy kept: %.3g on average, %.3g at least; SpeedUp(T) %.4g on average, %.4g at least\n",
+               r->kept_mean, r->kept_least, r->speedup_mean, r->speedup_least);
     const tithe_complexity *c = &r->complexity;
     if (r->kept_least < 1 && !isnan(c->strongly_convex[1])) {
-        printf("steps to gap %.3g in theory%9s%16s%12s   (it took %s)\n", c->gap, "dense", "this run's T", "worst T",
-               text_group(r->steps).text);
+        printf("steps in theory to gap %-9.3g%9s%16s%12s   (it took %s)\n", c->gap, "dense", "this run's T",
+               "worst T", text_group(r->steps).text);
         const double *rows[] = {c->strongly_convex, c->convex, c->nonconvex};
         static const char *const names[] = {"strongly convex", "convex", "not convex"};
         for (int i = 0; i < 3; i++)
-            printf("  %-25s%14.3g%16.3g%12.3g\n", names[i], rows[i][0], rows[i][1], rows[i][2]);
+            printf("  %-21s%18.3g%16.3g%12.3g\n", names[i], rows[i][0], rows[i][1], rows[i][2]);
     }
     if (r->target == TITHE_TARGET_MISSED) printf("the target was not reached\n");
     if (r->stopped) printf("stopped by hand\n");
@@ -76,7 +77,8 @@ static int spread(train_settings *s, const char *line)
     processes p;
     int status = EXIT_BAD;
     const process_part part = processes_begin(s, &p);
-    if (part == PART_ALL || part == PART_FIRST || part == PART_OTHER) status = run(s, line, part != PART_OTHER);
+    if (part == PART_ALL || part == PART_FIRST || part == PART_OTHER)
+        status = run(s, line, part != PART_OTHER);
     if (part == PART_SERVED) status = p.status;
     processes_end(&p);
     return status;
@@ -89,7 +91,8 @@ int cmd_train(int argc, char **argv)
     option options[TRAIN_OPTIONS];
     size_t n = train_options_table(&s, options);
     n += train_process_options(&s, options + n);
-    options[n++] = option_text("trace", "FILE", "write one line for each step that was looked at (CSV)", &s.trace);
+    options[n++] =
+        option_text("trace", "FILE", "write one line for each step that was looked at (CSV)", &s.trace);
     options[n++] = option_text("report", "FILE", "draw the run on an HTML page", &s.report);
     options[n++] = option_json(&s.json);
     options[n] = option_end();
@@ -97,14 +100,16 @@ int cmd_train(int argc, char **argv)
         .positionals = "",
         .least = 0,
         .most = 0,
-        .summary = "Train a model on data that is shared by workers, with compressed messages, and say what it cost. "
+        .summary = "Train a model on data that is shared by workers, with compressed messages, and say what "
+                   "it cost. "
                    "Exit status 1: a target was given and missed, or the run diverged.",
         .options = options,
-        .examples = "  tithe train --data w8a-like --workers 20 --codec topk:keep=0.01\n"
-                    "  tithe train --data w8a-like --workers 20 --estimator lsvrg --codec threshold:lambda=0.05 "
-                    "--epochs 30 --report run.html\n"
-                    "  tithe train --data a9a-like --workers 8 --codec natural --downlink natural --target-gap 1e-3 "
-                    "--json -",
+        .examples =
+            "  tithe train --data w8a-like --workers 20 --codec topk:keep=0.01\n"
+            "  tithe train --data w8a-like --workers 20 --estimator lsvrg --codec threshold:lambda=0.05 "
+            "--epochs 30 --report run.html\n"
+            "  tithe train --data a9a-like --workers 8 --codec natural --downlink natural --target-gap 1e-3 "
+            "--json -",
     };
     int count, status = EXIT_BAD;
     if (!options_parse(&c, argc, argv, &count, &status)) {

@@ -171,7 +171,8 @@ static int wait_for_all(family *f)
             answered = wanted_end;
         }
         if (now() > f->kill_at) {
-            if (!f->worst && wanted_end == 1) text_fail("It took more than %d seconds to stop: all were ended", PATIENCE);
+            if (!f->worst && wanted_end == 1)
+                text_fail("It took more than %d seconds to stop: all were ended", PATIENCE);
             f->worst = EXIT_BAD;
             tell(f, SIGKILL, true);
         }

@@ -13,9 +13,8 @@ typedef struct train_settings {
     uint64_t workers, batch, local_steps, features, threads;
     const char *transport, *clients;
     const char *role, *listen, *connect; /* of a zmq process */
-    uint64_t local;                     /* start so many zmq workers, and the server, here */
+    uint64_t local;                      /* start so many zmq workers, and the server, here */
     double deadline;
-    bool deterministic;
     const char *trace, *report, *json;
 } train_settings;
 

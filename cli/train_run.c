@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "text.h"
 
@@ -43,7 +44,16 @@ typedef struct listener {
     train_outcome *out;
     tithe_status failed;
     double gap, loss;
+    const char *doing; /* shown last, and when */
+    double shown;
 } listener;
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static void fact(listener *l, const char *key, const char *value)
 {
@@ -64,9 +74,10 @@ static void print_facts(const tithe_train_facts *f, const train_settings *s)
 {
     const tithe_constants *c = &f->constants;
     const tithe_data *d = f->data;
-    printf("%s: %s rows, %s features, %.3g %% of the values stored; %u workers\n", d->name,
+    printf("%s: %s rows, %s features, %.3g %% of the values stored; %u worker%s\n", d->name,
            text_group(d->total_rows).text, text_group(d->features).text,
-           100 * (double)d->nonzeros / ((double)d->rows * (double)d->features), s->run.workers);
+           100 * (double)d->nonzeros / ((double)d->rows * (double)d->features), s->run.workers,
+           s->run.workers == 1 ? "" : "s");
     printf("%s, l2 = %.4g", f->problem->spec, f->problem->l2);
     if (!isnan(c->L)) printf("; L = %.6g, L_US = %.4g, L_IS = %.4g", c->L, c->L_US, c->L_IS);
     if (!isnan(c->sigma_star)) printf("; sigma*^2 = %.3g, zeta*^2 = %.3g", c->sigma_star, c->zeta_star);
@@ -75,12 +86,17 @@ static void print_facts(const tithe_train_facts *f, const train_settings *s)
     printf("%s up, %s back, feedback %s, scheme %s over %s, step size %.4g\n", f->codec,
            *f->downlink ? f->downlink : "all|raw", f->feedback, f->scheme, f->collective, f->step_size);
     const tithe_unified *u = &f->unified;
-    if (!isnan(u->A))
-        printf("A = %.4g, B = %.4g, C = %.4g, D1 = %.4g, D2 = %.4g, rho = %.4g\n", u->A, u->B, u->C, u->D1, u->D2,
-               u->rho);
+    if (!isnan(u->A)) {
+        printf("A = %.4g, B = %.4g, C = %.4g, ", u->A, u->B, u->C);
+        if (isnan(u->D1))
+            printf("D1 unknown without a minimum, ");
+        else
+            printf("D1 = %.4g, ", u->D1);
+        printf("D2 = %.4g, rho = %.4g\n", u->D2, u->rho);
+    }
     if (!isnan(f->slowdown) && f->slowdown > 1)
-        printf("predicted: %.3g times the steps of uncompressed messages (omega %.3g up, %.3g back)\n", f->slowdown,
-               f->omega_up, f->omega_down);
+        printf("predicted: %.3g times the steps of uncompressed messages (omega %.3g up, %.3g back)\n",
+               f->slowdown, f->omega_up, f->omega_down);
 }
 
 static void at_begin(void *context, const tithe_train_facts *f)
@@ -90,6 +106,7 @@ static void at_begin(void *context, const tithe_train_facts *f)
     const tithe_constants *c = &f->constants;
     text_progress_end();
     snprintf(l->out->cost_unit, sizeof l->out->cost_unit, "%s", f->cost_unit);
+    l->out->slowdown = f->slowdown;
     fact(l, "data", f->data->name);
     fact_number(l, "rows", (double)f->data->total_rows);
     fact_number(l, "features", (double)f->data->features);
@@ -135,13 +152,18 @@ static bool at_record(void *context, const tithe_trace_record *record)
 static bool at_progress(void *context, const char *what, double done)
 {
     listener *l = context;
+    const double now = seconds_now();
+    if (what == l->doing && now < l->shown + 0.1)
+        return !interrupted; /* a terminal takes longer than a step */
+    l->doing = what;
+    l->shown = now;
+    char share[16] = "", gap[64] = "";
+    if (!isnan(done)) snprintf(share, sizeof share, " %.0f %%,", 100 * fmin(done, 1));
+    if (!isnan(l->gap)) snprintf(gap, sizeof gap, ", gap %s", text_short(l->gap).text);
     if (isnan(l->loss))
         text_progress("%s: %s", l->name, what);
-    else if (isnan(done))
-        text_progress("%s: loss %.6g, gap %s", l->name, l->loss, text_short(l->gap).text);
     else
-        text_progress("%s: %.0f %%, loss %.6g, gap %s", l->name, 100 * fmin(done, 1), l->loss,
-                      text_short(l->gap).text);
+        text_progress("%s:%s loss %.6g%s", l->name, share, l->loss, gap);
     return !interrupted;
 }
 
@@ -160,7 +182,7 @@ static void end_facts(listener *l)
 
 bool train_run(const train_settings *s, const char *name, const char *line, bool quiet, train_outcome *out)
 {
-    *out = (train_outcome){.status = TITHE_OK, .transport = s->transport};
+    *out = (train_outcome){.status = TITHE_OK, .slowdown = NAN, .transport = s->transport};
     listener l = {.s = s, .name = name, .quiet = quiet, .out = out, .gap = NAN, .loss = NAN};
     tithe_error *error = &out->error;
     if (tithe_trace_create(name, &l.trace, error)) {
@@ -237,7 +259,8 @@ cJSON *train_json(const train_outcome *out)
     json_number(json, "average_loss", last->average_loss);
     json_number(json, "average_gap", last->average_gap);
     json_item(json, "target_reached",
-              r->target == TITHE_NO_TARGET ? cJSON_CreateNull() : cJSON_CreateBool(r->target == TITHE_TARGET_REACHED));
+              r->target == TITHE_NO_TARGET ? cJSON_CreateNull()
+                                           : cJSON_CreateBool(r->target == TITHE_TARGET_REACHED));
     json_number(json, "uplink_bytes", last->uplink_bytes);
     json_number(json, "downlink_bytes", last->downlink_bytes);
     json_number(json, "sent_bytes", last->sent_bytes);

@@ -11,6 +11,7 @@ typedef struct train_outcome {
     tithe_train_result result;
     tithe_trace *trace;
     char cost_unit[32];
+    double slowdown; /* predicted for compression both ways; NAN: not */
     const char *transport;
 } train_outcome;
 

@@ -12,6 +12,8 @@ int cmd_decode(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_probe(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 

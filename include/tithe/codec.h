@@ -92,6 +92,10 @@ typedef struct tithe_call {
     double level;
     const uint32_t *given; /* the indices for the selector `given`: ascending, each below n */
     size_t given_count;
+    /* Positions of the largest magnitudes, ascending, as a tuner may know them: all that are as large as the smallest
+     * of them. topk then makes no pass of its own over a vector that is finite. NULL: it looks for itself. */
+    const uint32_t *largest;
+    size_t largest_count;
     const size_t *segments; /* lengths of the layers for per=layer; they add up to n */
     size_t segment_count;
     void *scratch;

@@ -1,8 +1,11 @@
-/* coll.h - collectives: ring, tree and star, as schedules of messages.
+/* coll.h - collectives: ring, tree, star and broadcast as schedules of messages, direct and native as they are.
  *
  * A collective says who sends which part of a vector to whom in which round, and nothing else. One executor runs all
  * of them, over any transport and for any number of ranks in this process, so the order of additions, and with it
- * every bit of the result, is a property of the collective alone. */
+ * every bit of the result, is a property of the collective alone. `direct` adds in rank order, which a schedule of
+ * additions in place cannot say, so it brings its own all-reduce; `native` is the transport's, and promises no order.
+ *
+ * Any of them may follow any other, so a job may change the collective between two steps. */
 #ifndef TITHE_COLL_H
 #define TITHE_COLL_H
 
@@ -27,17 +30,23 @@ typedef struct tithe_move {
 
 typedef struct tithe_collective {
     const char *name, *summary, *paper;
+    bool ordered;                     /* the same bits on every transport; only `native` cannot promise that */
     unsigned (*parts)(unsigned size); /* into how many parts a vector is cut */
     /* All-reduce: afterwards every rank has the sum. */
     unsigned (*reduce_rounds)(unsigned size);
     void (*reduce)(unsigned size, unsigned rank, unsigned round, tithe_move *move);
+    /* In place of a schedule; the arguments of tithe_all_reduce. NULL: there is a schedule. */
+    tithe_status (*reduce_all)(tithe_comm *comm, float *const *vectors, size_t n, float *scratch, tithe_error *error);
     /* All-gather of one block for each rank, of unequal lengths; a part is the block of a rank. NULL: it has none. */
     unsigned (*gather_rounds)(unsigned size);
     void (*gather)(unsigned size, unsigned rank, unsigned round, tithe_move *move);
-    /* Seconds by the model of latency (one way) and bandwidth (bytes per second); key: tyagi2023. `bytes` is the
+    /* Seconds by the model of latency (one way) and bandwidth (bytes per second); key: tyagi2023artopk. `bytes` is the
      * whole vector for reduce, the mean block for gather. */
     double (*reduce_seconds)(unsigned size, double bytes, double latency, double bandwidth);
     double (*gather_seconds)(unsigned size, double bytes, double latency, double bandwidth);
+    /* Bytes that a rank sends, exactly: of a vector of n floats, and of blocks of these lengths. */
+    uint64_t (*reduce_bytes)(unsigned size, unsigned rank, size_t n);
+    uint64_t (*gather_bytes)(unsigned size, unsigned rank, const size_t *lengths);
 } tithe_collective;
 
 TITHE_API const tithe_collective *const *tithe_collectives(void);          /* ends with NULL */
@@ -46,18 +55,27 @@ TITHE_API const tithe_collective *tithe_collective_find(const char *name); /* NU
 /* Where part p of a vector of n numbers begins; part `parts` begins at n. */
 static inline size_t tithe_part_begin(size_t n, unsigned parts, unsigned p)
 {
-    return n / parts * p + (n % parts < p ? n % parts : p);
+    return parts ? n / parts * p + (n % parts < p ? n % parts : p) : 0;
 }
 
 /* vectors[i] belongs to local rank first + i; all are replaced by the sum. `scratch` takes one vector (n floats) and
  * is needed only when ranks live elsewhere. */
-TITHE_API tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
-                                        float *scratch, tithe_error *error);
+TITHE_API tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors,
+                                        size_t n, float *scratch, tithe_error *error);
 
 /* blocks[r] and lengths[r] for all ranks: the local ones are given; the others must have room for lengths[r], which
  * everybody knows by now, and are filled. */
 TITHE_API tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
                                         const size_t *lengths, tithe_error *error);
+
+/* From rank `root` to all, along a binomial tree. blocks[i] belongs to local rank first + i and has room for
+ * `capacity` bytes; ranks of one process may share it. *length is known where the root lives, and found out elsewhere:
+ * it travels ahead of the block, in TITHE_LENGTH_BYTES. */
+enum { TITHE_LENGTH_BYTES = 4 };
+TITHE_API tithe_status tithe_broadcast(tithe_comm *comm, unsigned root, uint8_t *const *blocks, size_t capacity,
+                                       size_t *length, tithe_error *error);
+TITHE_API double tithe_broadcast_seconds(unsigned size, double bytes, double latency, double bandwidth);
+TITHE_API uint64_t tithe_broadcast_bytes(unsigned size, unsigned rank, unsigned root, size_t length);
 
 #ifdef __cplusplus
 }

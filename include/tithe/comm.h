@@ -24,13 +24,15 @@ typedef struct tithe_transport {
     tithe_status (*send)(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
                          tithe_error *error);
     /* Wait for the next message of a rank: exactly `length` bytes. */
-    tithe_status (*receive)(void *self, unsigned at, unsigned from, void *bytes, size_t length, double deadline,
-                            tithe_error *error);
+    tithe_status (*receive)(void *self, unsigned at, unsigned from, void *bytes, size_t length,
+                            double deadline, tithe_error *error);
     /* Wait until the bytes of all sends may be changed. */
     tithe_status (*flush)(void *self, double deadline, tithe_error *error);
     /* Tell the others that this process gives up, so that nobody waits for it. */
     void (*give_up)(void *self, const char *why);
     void (*close)(void *self);
+    /* Optional: an all-reduce of its own, of one vector for each process. NULL: it has none. */
+    tithe_status (*all_reduce)(void *self, float *vector, size_t n, double deadline, tithe_error *error);
 } tithe_transport;
 
 typedef struct tithe_comm {
@@ -39,12 +41,13 @@ typedef struct tithe_comm {
     unsigned server;       /* who collects: rank 0, or `size`, which is a process without a rank of its own */
     const tithe_transport *transport; /* NULL: all are here */
     void *self;
-    double deadline; /* seconds that any one wait may take; 0: 30 */
+    double deadline;   /* seconds that any one wait may take; 0: 30 */
     const char *phase; /* what is being done, for the sentence when a wait fails; static, or NULL */
     /* counted here and nowhere else */
     uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
     double waited;                      /* seconds */
-    tithe_error failed; /* the first of its waits that failed; from then on nothing is sent or waited for. Code 0: none */
+    tithe_error
+        failed; /* the first of its waits that failed; from then on nothing is sent or waited for. Code 0: none */
 } tithe_comm;
 
 TITHE_API tithe_comm tithe_comm_local(unsigned size);

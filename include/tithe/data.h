@@ -50,14 +50,14 @@ typedef struct tithe_data {
     const uint32_t *indices;
     const float *values;
     const double *labels;
-    unsigned classes;      /* TITHE_TASK_CLASSES: how many; otherwise 0 */
-    size_t total_rows;     /* of the whole data set, of which this may be a share */
-    unsigned workers;      /* 0: not split yet */
-    unsigned first, local; /* the workers whose rows are here: first, first + 1, ... (local of them) */
-    const size_t *begin; /* local + 1 of them: where the rows of a worker begin */
+    unsigned classes;         /* TITHE_TASK_CLASSES: how many; otherwise 0 */
+    size_t total_rows;        /* of the whole data set, of which this may be a share */
+    unsigned workers;         /* 0: not split yet */
+    unsigned first, local;    /* the workers whose rows are here: first, first + 1, ... (local of them) */
+    const size_t *begin;      /* local + 1 of them: where the rows of a worker begin */
     const uint32_t *original; /* of each row here, its place in the whole data set; NULL: not split yet */
-    uint64_t hash;       /* of the whole data set, labels included, before it was split */
-    char name[128];      /* as a person would call it */
+    uint64_t hash;            /* of the whole data set, labels included, before it was split */
+    char name[128];           /* as a person would call it */
 } tithe_data;
 
 /* `source` is a built-in name (tithe_data_sources lists them), with parameters or without, such as gen:sparse:rows=100;

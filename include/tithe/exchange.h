@@ -28,46 +28,63 @@ struct tithe_exchange_config;
 typedef struct tithe_scheme {
     const char *name, *summary, *paper;
     bool whole;              /* takes the gradients as they are: no frames */
+    bool forms;              /* put only forms what is to be sent; run makes the messages */
     const char *collectives; /* those that it can use, the default first: "ring|tree|star" */
+    /* Another default for this configuration. NULL: the first one. */
+    const char *(*collective)(const struct tithe_exchange_config *config);
     /* NULL, or a sentence: why it cannot be used like this. */
     const char *(*refuse)(const struct tithe_exchange_config *config);
+    /* What it keeps of its own. NULL: nothing. */
+    tithe_status (*open)(tithe_exchange *ex, tithe_error *error);
+    void (*close)(tithe_exchange *ex);
     tithe_status (*run)(tithe_exchange *ex, float *update, tithe_error *error);
+    /* Seconds that the last step would have taken on a link: by the formulas of its collectives, with what was sent. */
+    double (*seconds)(const tithe_exchange *ex, double latency, double bandwidth);
+    /* Of the message of a local rank, counted from 0. NULL: the codec's own count. */
+    double (*paper_bits)(const tithe_exchange *ex, unsigned local);
 } tithe_scheme;
 TITHE_API const tithe_scheme *const *tithe_schemes(void); /* ends with NULL */
 
 /* What must outlive the exchange: everything that is pointed to. */
 typedef struct tithe_exchange_config {
     tithe_comm *comm;
-    const tithe_codec *codec; /* of floats; with open_level under a tuner; contractive where the feedback asks for it */
+    const tithe_codec
+        *codec; /* of floats; with open_level under a tuner; contractive where the feedback asks for it */
     const tithe_feedback *feedback;          /* NULL: none */
     const tithe_codec *downlink;             /* of the way back; NULL: all|raw */
     const tithe_feedback *downlink_feedback; /* the server's own: none or ec */
-    const char *scheme;                      /* NULL or "auto": star with a downlink, dense for all|raw without
+    const char *scheme;                  /* NULL or "auto": star with a downlink, dense for all|raw without
                                               * feedback, otherwise gather */
-    const char *collective;                  /* NULL or "auto": the scheme's first */
-    const tithe_tuner *tuner;                /* NULL: the level of the codec */
-    bool shared_level;                       /* one level for all ranks, from the sum of their curves (tuner.h) */
-    const tithe_tuner *downlink_tuner;       /* the server's own: how much goes back; NULL: as the codec says */
-    const tithe_cost *cost;                  /* NULL: bits */
-    const tithe_cost *const *rank_costs;     /* of each rank, in place of `cost`; NULL: the same for all */
-    bool count_paper;                        /* charge the papers' bits in place of the frames */
+    const char *collective;              /* NULL or "auto": the scheme's first */
+    const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
+    bool deterministic;                  /* refuse what gives other bits on other transports */
+    const tithe_tuner *tuner;            /* NULL: the level of the codec */
+    bool shared_level;                   /* one level for all ranks, from the sum of their curves (tuner.h) */
+    const tithe_tuner *downlink_tuner;   /* the server's own: how much goes back; NULL: as the codec says */
+    const tithe_cost *cost;              /* NULL: bits */
+    const tithe_cost *const *rank_costs; /* of each rank, in place of `cost`; NULL: the same for all */
+    bool count_paper;                    /* charge the papers' bits in place of the frames */
     unsigned taking_part; /* ranks that take part in every step, the others are skipped; 0: all of them */
     uint64_t seed;
     tithe_pool *pool;
-    unsigned lanes; /* threads that may put at the same time; 0: those of the pool */
-    bool measure;   /* energies too: a few more passes over each vector */
+    unsigned lanes;       /* threads that may put at the same time; 0: those of the pool */
+    bool measure;         /* energies too: a few more passes over each vector */
     const size_t *layers; /* lengths of the layers, for per=layer */
     size_t layer_count;
 } tithe_exchange_config;
 
-TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
-                                             tithe_error *error);
+TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n,
+                                             tithe_exchange **ex, tithe_error *error);
 /* The same from two words, with all else as it comes: a codec (contractive, if the feedback asks for it), which then
  * belongs to the exchange, and none, ec or ef21. All processes of the group call it together, and hear of it when they do
  * not agree. */
-TITHE_API tithe_status tithe_exchange_open(tithe_comm *comm, const char *codec, const char *feedback, size_t n,
-                                           tithe_exchange **ex, tithe_error *error);
+TITHE_API tithe_status tithe_exchange_open(tithe_comm *comm, const char *codec, const char *feedback,
+                                           size_t n, tithe_exchange **ex, tithe_error *error);
 TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
+
+/* Another collective from the next step on, the same on all ranks; nothing is restarted, and what was kept stays. Between
+ * two steps only. */
+TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error);
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
  * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as
@@ -75,7 +92,8 @@ TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
 TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                           double gamma, tithe_error *error);
 /* A rank that takes no part in this step. It gets the update all the same, so it has to know gamma. */
-TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error);
+TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma,
+                                           tithe_error *error);
 /* After all local ranks: move the frames, and set update to what is to be subtracted from the model. */
 TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
 /* The server's part of a step, in a process that has no rank (comm.h); the update is of no use there. */
@@ -94,16 +112,22 @@ TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
 /* The last step. */
 typedef struct tithe_exchange_record {
     unsigned long step;
-    double level, level_least, level_most;      /* entries that a rank sent: mean, least, most */
-    double energy, unsent;                      /* mean of |to be sent|^2 and |not sent|^2, if measured */
-    double unsent_most;                         /* largest of any rank */
-    double kept, kept_least;                    /* share of the energy that got through: mean over ranks, least */
-    double speedup, speedup_least;              /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
-    unsigned ranks, measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
-    double residual;                            /* mean of |e|^2 under error compensation */
+    double level, level_least, level_most; /* entries that a rank sent: mean, least, most */
+    double energy, unsent;                 /* mean of |to be sent|^2 and |not sent|^2, if measured */
+    double unsent_most;                    /* largest of any rank */
+    double kept, kept_least;               /* share of the energy that got through: mean over ranks, least */
+    double speedup, speedup_least;         /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
+    unsigned ranks,
+        measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
+    double residual; /* mean of |e|^2 under error compensation */
+    int leader;      /* whose indices were taken, under artopk; -1: nobody's */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;
 TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);
+
+/* Seconds that the last step would have taken on a network with this latency (one way) and bandwidth (bytes per second):
+ * rounds and bytes as the formulas of the collective have them. Where all ranks are here. */
+TITHE_API double tithe_exchange_seconds(const tithe_exchange *ex, double latency, double bandwidth);
 
 /* What a local rank keeps from step to step (n numbers): for checkpoints and tests. NULL: nothing. */
 TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank);

@@ -49,11 +49,13 @@ typedef struct tithe_feedback {
     const float *(*form)(const tithe_feedback_call *c);
     /* Encode it, and keep what is to be kept. `formed`: form was called before (for those who look at the vector
      * first); otherwise this does all of it, in as few passes as it can, with the same result to the bit. */
-    tithe_status (*encode)(const tithe_feedback_call *c, bool formed, tithe_frame_info *info, tithe_error *error);
+    tithe_status (*encode)(const tithe_feedback_call *c, bool formed, tithe_frame_info *info,
+                           tithe_error *error);
 } tithe_feedback;
 
 TITHE_API const tithe_feedback *const *tithe_feedbacks(void); /* ends with NULL */
-TITHE_API tithe_status tithe_feedback_find(const char *name, const tithe_feedback **feedback, tithe_error *error);
+TITHE_API tithe_status tithe_feedback_find(const char *name, const tithe_feedback **feedback,
+                                           tithe_error *error);
 
 #ifdef __cplusplus
 }

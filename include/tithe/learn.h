@@ -32,12 +32,13 @@ struct tithe_estimate;
 typedef struct tithe_estimator {
     const char *name, *summary, *paper;
     bool samples; /* looks at some rows only: a loss has to be computed on its own */
+    bool noisy;   /* at the minimum, too */
     /* Passes over the data that a step takes, a refresh not counted; m = rows / workers. */
     double (*passes)(double m, size_t batch);
     /* The gradient of worker `local` (counted from 0 here) at x into g, penalty included. Returns the worker's loss
      * where that comes for free, NAN otherwise. `draw` numbers the draws of a worker within a step. */
-    double (*gradient)(const struct tithe_estimate *s, unsigned local, unsigned draw, const double *x, double *g,
-                       void *scratch);
+    double (*gradient)(const struct tithe_estimate *s, unsigned local, unsigned draw, const double *x,
+                       double *g, void *scratch);
     /* Sizes of the step: scriptL is L_US, L_IS, or the mini-batch's; n is the number of workers. All with l2. */
     tithe_unified (*unified)(double L, double scriptL, double sigma_star, double n, double m);
     double (*step_size)(double L, double scriptL, double n, double m);
@@ -64,21 +65,26 @@ typedef struct tithe_train_options {
     double momentum;
     const char *codec, *downlink, *feedback, *downlink_feedback;
     const char *scheme, *collective;
+    const char *leader; /* of the scheme artopk: round-robin, variance or auto */
+    bool deterministic; /* refuse what cannot promise the same result everywhere */
     const char *tuner;
-    bool shared_level;  /* one level for all workers, in place of one for each */
-    const char *cost;   /* several with semicolons between them: worker i takes the i-th, round and round */
+    bool shared_level; /* one level for all workers, in place of one for each */
+    const char *cost;  /* several with semicolons between them: worker i takes the i-th, round and round */
     bool count_paper;
-    unsigned clients;   /* workers that take part in a step, drawn anew each time; 0: all of them */
-    const char *step_size; /* auto, X, X/k, decay:start=X,factor=F,every=K */
-    uint64_t steps;        /* 0: no limit */
-    double epochs;         /* 0: no limit */
+    unsigned clients; /* workers that take part in a step, drawn anew each time; 0: all of them */
+    const char *
+        network; /* a clock that is computed: latency=,bandwidth=,compute= or a schedule; NULL: the real one */
+    const char *step_size;          /* auto, X, X/k, decay:start=X,factor=F,every=K */
+    uint64_t steps;                 /* 0: no limit */
+    double epochs;                  /* 0: no limit */
     double target_loss, target_gap; /* NAN: none */
     uint64_t seed;
-    tithe_comm *comm;   /* the processes that share the work, one worker in each; NULL: all workers in this one */
-    unsigned threads;   /* 0: as many as there are processors */
-    bool no_optimum;    /* do not look for f*: gap stays unknown, unless a target asks for it */
-    const char *cache;  /* directory for f*: see model.h */
-    unsigned records;   /* about how many records a run with samples leaves; 0: 400 */
+    tithe_comm
+        *comm; /* the processes that share the work, one worker in each; NULL: all workers in this one */
+    unsigned threads;  /* 0: as many as there are processors */
+    bool no_optimum;   /* do not look for f*: gap stays unknown, unless a target asks for it */
+    const char *cache; /* directory for f*: see model.h */
+    unsigned records;  /* about how many records a run with samples leaves; 0: 400 */
 
     void *context;
     /* Called once, when everything is known but nothing was done. */
@@ -100,16 +106,16 @@ typedef struct tithe_train_facts {
     double script_L; /* of the sampling that is used */
     double optimum;  /* f*; NAN: not known */
     double optimum_slack;
-    double step_size; /* of step 0 */
+    double step_size;            /* of step 0 */
     double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
-    double slowdown; /* predicted for compression both ways (horvath2019); NAN: no prediction */
+    double slowdown; /* predicted for compression both ways (horvath2022natural); NAN: no prediction */
     const char *codec, *downlink, *feedback, *scheme, *collective, *tuner, *cost, *cost_unit;
     size_t raw_bytes; /* of one uncompressed message */
 } tithe_train_facts;
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
 
-/* Steps to reach the gap that the run reached, as the theory of CAT counts them (khirirat2021): without compression,
+/* Steps to reach the gap that the run reached, as the theory of CAT counts them (khirirat2021cat): without compression,
  * with this run's compression (divided by the energy kept), and with the worst vector (times d/T). NAN: not known. */
 typedef struct tithe_complexity {
     double gap;
@@ -131,6 +137,9 @@ typedef struct tithe_train_result {
     double *x; /* the final iterate, if the caller gave room (it is not allocated here); may be NULL */
     size_t x_room;
 } tithe_train_result;
+
+/* Does what the options name exist, and go together? As far as can be told without a look at the data. */
+TITHE_API tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error);
 
 /* The server of a run over a transport that has one without a rank (transport.h): serves the workers until they are
  * done. Options as theirs; data is not needed. */

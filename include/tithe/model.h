@@ -56,7 +56,8 @@ typedef struct tithe_problem {
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
     const tithe_data *data;
-    struct tithe_comm *comm; /* the other processes, if the data has only the rows of some workers; NULL: all are here */
+    struct tithe_comm
+        *comm; /* the other processes, if the data has only the rows of some workers; NULL: all are here */
     double l2;
     size_t size; /* numbers in x */
     char spec[128];
@@ -98,7 +99,7 @@ TITHE_API tithe_status tithe_problem_noise(const tithe_problem *p, struct tithe_
 /* The minimum, by L-BFGS and Newton's method, certified: |grad f(x)|^2 / (2 l2) <= 1e-12 bounds how far f(x) is above
  * it. Kept in a cache by the hash of data, model and l2 (directory: NULL for $XDG_CACHE_HOME/tithe or ~/.cache/tithe;
  * "" for no cache; a cache that cannot be read or written is no failure). Without a certificate (l2 = 0, not convex,
- * or rounding stands in the way) `certified` is false and `loss` NAN. */
+ * rounding stands in the way, or go_on said no) `certified` is false and `loss` NAN. */
 typedef struct tithe_optimum {
     bool certified;
     double loss;
@@ -106,6 +107,9 @@ typedef struct tithe_optimum {
     unsigned iterations;
     bool cached;
     double *x; /* problem->size numbers, the caller's */
+    /* Asked again and again while it searches; false ends the search, without a certificate. NULL: nobody is asked. */
+    bool (*go_on)(void *context);
+    void *context;
 } tithe_optimum;
 TITHE_API tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *pool,
                                              const char *cache, tithe_optimum *optimum, tithe_error *error);

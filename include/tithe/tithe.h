@@ -7,6 +7,8 @@
  *   coll.h      ring, tree, star
  *   cost.h      what a message costs
  *   tuner.h     how much to send now
+ *   probe.h     what a link does
+ *   plan.h      what a step will cost on a link, and whether compression pays
  *   pool.h      threads for large vectors
  *   frame.h     read a frame from a file or a stranger
  *   check.h     measure what a codec claims
@@ -27,7 +29,9 @@
 #include "tithe/exchange.h"
 #include "tithe/feedback.h"
 #include "tithe/frame.h"
+#include "tithe/plan.h"
 #include "tithe/pool.h"
+#include "tithe/probe.h"
 #include "tithe/status.h"
 #include "tithe/tuner.h"
 #include "tithe/variant.h"

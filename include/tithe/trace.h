@@ -89,6 +89,10 @@ TITHE_API tithe_status tithe_trace_parse(const char *source, const char *text, s
  * reached (set in *loss)? Without a baseline: than dense frames in as many steps (*loss NAN). NAN: not known. */
 TITHE_API double tithe_trace_cheaper(const tithe_trace *const *traces, size_t count, size_t i, double *loss);
 
+/* How many times the steps of that baseline did run i take, to the same loss? NAN: there is none, its estimator is
+ * another one, or not known. */
+TITHE_API double tithe_trace_slower(const tithe_trace *const *traces, size_t count, size_t i);
+
 /* One self-contained HTML page about these runs; see docs/report.md. `title` may be NULL. Written beside the file
  * and renamed over it: a reader never sees half a page, and a failure leaves what was there. */
 TITHE_API tithe_status tithe_report_write(const char *path, const char *title,

@@ -24,7 +24,8 @@ typedef struct tithe_zmq_options {
     const char *endpoint; /* tcp://host:port or ipc://path; the server listens there, workers connect to it */
     bool server;          /* this process is the server: it collects, and holds no rank */
     unsigned workers;     /* how many there will be */
-    bool peers; /* workers also talk to each other: what ring, tree and gather need. Otherwise only to the server */
+    bool
+        peers; /* workers also talk to each other: what ring, tree and gather need. Otherwise only to the server */
     double deadline; /* seconds that a wait may take; 0: 30 */
 } tithe_zmq_options;
 

@@ -32,6 +32,9 @@ typedef struct tithe_choice {
     double entries;     /* that will be sent, as far as it is known */
     double progress;    /* share of the descent of a full gradient step that this message buys */
     double cost;        /* of the message */
+    /* For tithe_call.largest, in the scratch of the call; NULL where they are not known. */
+    const uint32_t *largest;
+    size_t largest_count;
     const char *reason; /* static: "best efficiency", "full packet", "one entry", "everything fits", ... */
 } tithe_choice;
 

@@ -140,7 +140,7 @@ static bool row_is_wanted(const bench_run *run, const bench_row *row, const benc
 static size_t choose_rows(const bench_run *run, const bench_vectors *v, const bench_row **rows)
 {
     static const bench_row *const tables[] = {bench_kernel_rows, bench_codec_rows, bench_tuner_rows,
-                                               bench_exchange_rows};
+                                              bench_exchange_rows};
     const bench_row *table = tables[run->options.suite];
     size_t count = 0;
     bool wanted = false;

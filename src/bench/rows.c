@@ -52,7 +52,7 @@ const bench_row bench_kernel_rows[] = {
     {                                                                      \
         .name = "decode_add " what, .kind = &bench_decode_add, __VA_ARGS__ \
     }
-#define WHOLE(spelling) BOTH_WAYS(spelling, .spec = spelling)
+#define WHOLE(spelling) BOTH_WAYS(spelling, .spec = (spelling))
 
 const bench_row bench_codec_rows[] = {
     {.name = "memcpy", .kind = &bench_memcpy},
@@ -78,9 +78,9 @@ const bench_row bench_codec_rows[] = {
 
 /* A choice runs on one thread. The affine cost is counted as the papers do, since a sort and scan that asks for the
  * length of every frame would be slower than it has to be. */
-#define CHOICE(title, how, pair, price)                                          \
-    {                                                                            \
-        .name = title, .kind = &how, .spec = pair, .cost = price, .single = true \
+#define CHOICE(title, how, pair, price)                                                  \
+    {                                                                                    \
+        .name = (title), .kind = &(how), .spec = (pair), .cost = (price), .single = true \
     }
 
 const bench_row bench_tuner_rows[] = {

@@ -24,8 +24,11 @@ static tithe_status choose(bench_job *job, tithe_error *error)
     const tithe_tuner_call call = call_of(job);
     tithe_choice choice;
     const tithe_status status = tithe_tuner_find("cat")->choose(&call, &choice, error);
+    if (status) return status;
     job->number = choice.level;
-    return status;
+    job->call.largest = choice.largest;
+    job->call.largest_count = choice.largest_count;
+    return TITHE_OK;
 }
 
 static tithe_status choose_open(bench_job *job, tithe_error *error)
@@ -115,6 +118,7 @@ static tithe_status encode_open(bench_job *job, tithe_error *error)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for scratch.");
     status = choose(job, error);
     job->call.level = job->number;
+    job->call.largest = NULL; /* as if nobody had looked */
     return status;
 }
 

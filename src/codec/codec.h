@@ -110,4 +110,18 @@ typedef struct encode_input {
 tithe_status ti_encode(const tithe_codec *codec, const tithe_call *call, const encode_input *in,
                        uint8_t *frame, size_t capacity, tithe_frame_info *info, tithe_error *error);
 
+/* Which entries would be sent, without sending them: the selection lies in the scratch of the call. */
+tithe_status ti_codec_select(const tithe_codec *codec, const tithe_call *call, const void *x, size_t n,
+                             tithe_selection *s, tithe_error *error);
+
+/* ---- positions without values (index_frame.c) --------------------------------------------------------- */
+
+/* There must be room for tithe_codec_bound(n). Returns the length. */
+size_t ti_index_frame_write(const tithe_codec *codec, const tithe_call *call, const uint32_t *indices, size_t count,
+                            size_t n, uint8_t *frame);
+/* At most `most` positions; `indices` has room for 16 more. */
+tithe_status ti_index_frame_read(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,
+                                 size_t length, size_t n, size_t most, uint32_t *indices, size_t *count,
+                                 tithe_error *error);
+
 #endif

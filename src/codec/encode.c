@@ -153,6 +153,17 @@ static tithe_status select(const tithe_codec *codec, const tithe_call *call, con
     return explain_nonfinite(codec, in, error);
 }
 
+tithe_status ti_codec_select(const tithe_codec *codec, const tithe_call *call, const void *x, size_t n,
+                             tithe_selection *s, tithe_error *error)
+{
+    const tithe_codec at = ti_codec_at(codec, call->level);
+    const encode_input in = {.x = x, .n = n};
+    workspace w;
+    tithe_status status = ti_workspace_carve(&at, TO_ENCODE, n, ti_codec_room(&at, n), call, &w, error);
+    if (!status && !selector_fuses(&at)) status = expect_finite(&at, x, n, error);
+    return status ? status : select(&at, call, &in, &w, s, error);
+}
+
 /* What a frame will hold, once everything that can be refused has been. */
 typedef struct message {
     workspace w;

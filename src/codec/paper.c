@@ -1,7 +1,7 @@
 /* paper.c - the bits that the papers would have counted for a message, beside the bytes that are really sent.
  *
- * CAT (khirirat2021): a sent entry costs its value, 32 bits, and its index, ceil(log2 d) bits; S+Q has one norm of 32
- * bits and a sign bit for each entry. Natural compression (horvath2019): 9 bits for a value; dithering sends a norm,
+ * CAT (khirirat2021cat): a sent entry costs its value, 32 bits, and its index, ceil(log2 d) bits; S+Q has one norm of 32
+ * bits and a sign bit for each entry. Natural compression (horvath2022natural): 9 bits for a value; dithering sends a norm,
  * and a sign and a level for each value. */
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static double parameter(const tithe_codec *codec, const char *name)
 
 static double index_bits(const tithe_codec *codec, size_t n)
 {
-    if (codec->selector->source == TITHE_INDICES_ALL || codec->selector->source == TITHE_INDICES_GIVEN) return 0;
+    if (codec->selector->source == TITHE_INDICES_ALL || codec->selector->source == TITHE_INDICES_GIVEN)
+        return 0;
     return n > 1 ? ceil(log2((double)n)) : 0;
 }
 

@@ -6,7 +6,8 @@
 #include "comm/comm.h"
 #include "kernels/kernels.h"
 
-static const tithe_collective *const collectives[] = {&ti_coll_ring, &ti_coll_tree, &ti_coll_star, NULL};
+static const tithe_collective *const collectives[] = {&ti_coll_ring,   &ti_coll_tree,   &ti_coll_star,
+                                                      &ti_coll_direct, &ti_coll_native, NULL};
 
 const tithe_collective *const *tithe_collectives(void)
 {
@@ -98,6 +99,7 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
     if (comm->size == 1) return TITHE_OK;
     if (comm->local < comm->size && !scratch)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
+    if (how->reduce_all) return how->reduce_all(comm, vectors, n, scratch, error);
     const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch};
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->reduce_rounds(comm->size) && !status; round++) {
@@ -111,7 +113,8 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
 
 /* One message for each block: they lie in different places, and a receiver knows all lengths. */
 static tithe_status gather_round(tithe_comm *comm, const tithe_collective *how, unsigned round,
-                                 uint8_t *const *blocks, const size_t *lengths, bool sending, tithe_error *error)
+                                 uint8_t *const *blocks, const size_t *lengths, bool sending,
+                                 tithe_error *error)
 {
     tithe_status status = TITHE_OK;
     for (unsigned i = 0; i < comm->local; i++) {

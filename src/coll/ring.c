@@ -34,7 +34,8 @@ static void pass_part(unsigned size, unsigned rank, unsigned part, tithe_move *m
 
 static void reduce(unsigned size, unsigned rank, unsigned round, tithe_move *move)
 {
-    pass_part(size, rank, rank + 2 * size - round, move); /* after N-1 rounds this is the finished part, rank + 1 */
+    pass_part(size, rank, rank + 2 * size - round,
+              move); /* after N-1 rounds this is the finished part, rank + 1 */
     move->add = round < size - 1;
 }
 
@@ -55,10 +56,27 @@ static double gather_seconds(unsigned size, double bytes, double latency, double
     return (size - 1.0) * (latency + bytes / bandwidth);
 }
 
+/* The N-1 rounds of adding pass all parts but rank + 1, which is finished then; those of handing out all but rank + 2. */
+static uint64_t reduce_bytes(unsigned size, unsigned rank, size_t n)
+{
+    if (size == 1) return 0;
+    const size_t kept = coll_part(n, size, (rank + 1) % size) + coll_part(n, size, (rank + 2) % size);
+    return sizeof(float) * (2 * (uint64_t)n - kept);
+}
+
+/* All blocks but the neighbour's own. */
+static uint64_t gather_bytes(unsigned size, unsigned rank, const size_t *lengths)
+{
+    uint64_t total = 0;
+    for (unsigned r = 0; r < size; r++) total += lengths[r];
+    return total - lengths[(rank + 1) % size];
+}
+
 const tithe_collective ti_coll_ring = {
     .name = "ring",
     .summary = "neighbours only: the fewest bytes on each link, the most rounds",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
+    .ordered = true,
     .parts = ring_parts,
     .reduce_rounds = reduce_rounds,
     .reduce = reduce,
@@ -66,4 +84,6 @@ const tithe_collective ti_coll_ring = {
     .gather = gather,
     .reduce_seconds = reduce_seconds,
     .gather_seconds = gather_seconds,
+    .reduce_bytes = reduce_bytes,
+    .gather_bytes = gather_bytes,
 };

@@ -30,12 +30,20 @@ static double reduce_seconds(unsigned size, double bytes, double latency, double
     return 2 * latency + 2 * (size - 1.0) * bytes / bandwidth;
 }
 
+static uint64_t reduce_bytes(unsigned size, unsigned rank, size_t n)
+{
+    if (size == 1) return 0;
+    return sizeof(float) * (uint64_t)n * (rank == 0 ? size - 1 : 1);
+}
+
 const tithe_collective ti_coll_star = {
     .name = "star",
     .summary = "rank 0 collects, adds in rank order and hands out",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
+    .ordered = true,
     .parts = one_part,
     .reduce_rounds = reduce_rounds,
     .reduce = reduce,
     .reduce_seconds = reduce_seconds,
+    .reduce_bytes = reduce_bytes,
 };

@@ -52,7 +52,8 @@ static void gather(unsigned size, unsigned rank, unsigned round, tithe_move *mov
     const unsigned level = up ? round : 2 * levels - 1 - round, bit = 1u << level;
     move->add = false;
     meet(size, rank, level, up, move);
-    const unsigned child = rank % (2 * bit) == bit ? rank : rank + bit; /* it brings the run that begins with it */
+    const unsigned child =
+        rank % (2 * bit) == bit ? rank : rank + bit; /* it brings the run that begins with it */
     if (up) {
         const unsigned end = child + bit < size ? child + bit : size;
         move->send = move->receive = child;
@@ -69,10 +70,30 @@ static double gather_seconds(unsigned size, double bytes, double latency, double
     return 2 * levels * latency + (size - 1.0 + levels * size) * bytes / bandwidth;
 }
 
+/* Once up, unless it is the root, and once down to each child. */
+static uint64_t reduce_bytes(unsigned size, unsigned rank, size_t n)
+{
+    return sizeof(float) * (uint64_t)n * (coll_children(size, rank) + (rank > 0));
+}
+
+/* Its run up, and all blocks to each child. */
+static uint64_t gather_bytes(unsigned size, unsigned rank, const size_t *lengths)
+{
+    const unsigned run =
+        rank & (~rank + 1); /* the lowest bit: so many ranks hang on this one, itself included */
+    uint64_t up = 0, total = 0;
+    for (unsigned r = 0; r < size; r++) {
+        total += lengths[r];
+        if (rank > 0 && r >= rank && r - rank < run) up += lengths[r];
+    }
+    return up + coll_children(size, rank) * total;
+}
+
 const tithe_collective ti_coll_tree = {
     .name = "tree",
     .summary = "a binomial tree: few rounds, each with the whole vector",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
+    .ordered = true,
     .parts = one_part,
     .reduce_rounds = reduce_rounds,
     .reduce = reduce,
@@ -80,4 +101,6 @@ const tithe_collective ti_coll_tree = {
     .gather = gather,
     .reduce_seconds = reduce_seconds,
     .gather_seconds = gather_seconds,
+    .reduce_bytes = reduce_bytes,
+    .gather_bytes = gather_bytes,
 };

@@ -26,15 +26,18 @@ void ti_comm_count(tithe_comm *comm, uint64_t messages, uint64_t bytes)
     comm->sent_bytes += bytes;
 }
 
+/* A server gives up a little earlier than those who wait for it: it knows who is missing, and tells them. */
 static double deadline(const tithe_comm *comm)
 {
-    return comm->deadline > 0 ? comm->deadline : DEFAULT_DEADLINE;
+    const double stated = comm->deadline > 0 ? comm->deadline : DEFAULT_DEADLINE;
+    return comm->local == 0 ? 0.75 * stated : stated;
 }
 
 /* "... within 30 seconds." becomes "... within 30 seconds, while exchanging frames." */
 static void name_phase(const tithe_comm *comm, tithe_error *error)
 {
-    if (!comm->phase || strstr(error->text, ", while ")) return; /* somebody else's failure has its phase already */
+    if (!comm->phase || strstr(error->text, ", while "))
+        return; /* somebody else's failure has its phase already */
     size_t length = strlen(error->text);
     if (length && error->text[length - 1] == '.') length--;
     snprintf(error->text + length, sizeof error->text - length, ", while %s.", comm->phase);
@@ -62,7 +65,8 @@ tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const vo
     if (comm->failed.code) return fail_again(comm, error);
     ti_comm_count(comm, 1, length);
     tithe_error own = {0};
-    const tithe_status status = comm->transport->send(comm->self, from, to, bytes, length, error ? error : &own);
+    const tithe_status status =
+        comm->transport->send(comm->self, from, to, bytes, length, error ? error : &own);
     return note(comm, status, error ? error : &own);
 }
 
@@ -87,6 +91,17 @@ tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error)
     if (!error) error = &own;
     const double start = clock_now();
     const tithe_status status = comm->transport->flush(comm->self, deadline(comm), error);
+    comm->waited += clock_now() - start;
+    return note(comm, status, error);
+}
+
+tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe_error *error)
+{
+    if (comm->failed.code) return fail_again(comm, error);
+    tithe_error own = {0};
+    if (!error) error = &own;
+    const double start = clock_now();
+    const tithe_status status = comm->transport->all_reduce(comm->self, vector, n, deadline(comm), error);
     comm->waited += clock_now() - start;
     return note(comm, status, error);
 }

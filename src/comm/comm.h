@@ -9,7 +9,8 @@
 
 /* Who keeps rank `me` waiting, which waits for `from`? Whoever has waited for long says so: waits[r] is 1 + the one that r
  * waits for, or 0. The last of the chain waits for nobody, and has to answer for it; *waiter waits for it. */
-static inline unsigned comm_culprit(const unsigned *waits, unsigned count, unsigned me, unsigned from, unsigned *waiter)
+static inline unsigned comm_culprit(const unsigned *waits, unsigned count, unsigned me, unsigned from,
+                                    unsigned *waiter)
 {
     unsigned who = from, hops = 0;
     *waiter = me;
@@ -35,6 +36,8 @@ tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const vo
 tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void *bytes, size_t length,
                              tithe_error *error);
 tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error);
+/* The transport's own all-reduce; what it sends is for the caller to count. */
+tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe_error *error);
 
 /* ---- small things that all processes need (together.c) -------------------------------------------------- */
 

@@ -9,7 +9,15 @@
 #include "base/bytes.h"
 #include "comm/comm.h"
 
-enum { CALL_FOLD = 1, CALL_AGREE = 2, CALL_STEP = 3, CALL_END = 4, CALL_COUNT = 5, CALL_BYTES = 16, MOST_TEXT = 1024 };
+enum {
+    CALL_FOLD = 1,
+    CALL_AGREE = 2,
+    CALL_STEP = 3,
+    CALL_END = 4,
+    CALL_COUNT = 5,
+    CALL_BYTES = 16,
+    MOST_TEXT = 1024
+};
 
 static bool has_own_server(const tithe_comm *comm)
 {
@@ -71,7 +79,8 @@ void ti_comm_give_up(tithe_comm *comm, const char *why)
 
 /* ---- folding ------------------------------------------------------------------------------------------------ */
 
-static tithe_status to_everybody(tithe_comm *comm, unsigned from, const void *bytes, size_t length, tithe_error *error)
+static tithe_status to_everybody(tithe_comm *comm, unsigned from, const void *bytes, size_t length,
+                                 tithe_error *error)
 {
     tithe_status status = TITHE_OK;
     for (unsigned r = 0; r < comm->size && !status; r++)
@@ -99,7 +108,8 @@ static tithe_status fold_along(tithe_comm *comm, comm_fold how, double *values, 
     return status;
 }
 
-static tithe_status fold_at_server(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error)
+static tithe_status fold_at_server(tithe_comm *comm, comm_fold how, double *values, size_t n,
+                                   tithe_error *error)
 {
     const size_t bytes = n * sizeof *values;
     tithe_status status = call(comm, CALL_FOLD, how, n, error);
@@ -113,7 +123,8 @@ static tithe_status fold_all(tithe_comm *comm, comm_fold how, double *values, si
 {
     if (has_own_server(comm)) return fold_at_server(comm, how, values, n, error);
     double *room = malloc(n * sizeof *room);
-    if (!room) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
+    if (!room)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
     const tithe_status status = fold_along(comm, how, values, room, n, error);
     free(room);
     return status;
@@ -133,19 +144,22 @@ tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_
 
 /* ---- agreeing ----------------------------------------------------------------------------------------------- */
 
-static tithe_status compare(const char *mine, const char *theirs, unsigned me, unsigned them, tithe_error *error)
+static tithe_status compare(const char *mine, const char *theirs, unsigned me, unsigned them,
+                            tithe_error *error)
 {
     if (strcmp(mine, theirs) == 0) return TITHE_OK;
     size_t at = 0;
     while (mine[at] && mine[at] == theirs[at]) at++;
     while (at > 0 && mine[at - 1] != ';') at--; /* the start of what differs */
-    return ti_fail(error, TITHE_E_MISMATCH, them, "Rank %u has%.*s, but rank %u has%.*s: start all with the same options.",
-                   me, (int)strcspn(mine + at, ";"), mine + at, them, (int)strcspn(theirs + at, ";"), theirs + at);
+    return ti_fail(error, TITHE_E_MISMATCH, them,
+                   "Rank %u has%.*s, but rank %u has%.*s: start all with the same options.", me,
+                   (int)strcspn(mine + at, ";"), mine + at, them, (int)strcspn(theirs + at, ";"),
+                   theirs + at);
 }
 
 /* Everybody tells the judge, who tells everybody the verdict: empty, or the sentence. */
-static tithe_status judge(tithe_comm *comm, unsigned judge_rank, const char *text, bool has_text, char *agreed,
-                          tithe_error *error)
+static tithe_status judge(tithe_comm *comm, unsigned judge_rank, const char *text, bool has_text,
+                          char *agreed, tithe_error *error)
 {
     char theirs[MOST_TEXT], verdict[sizeof error->text] = "";
     tithe_status status = TITHE_OK;
@@ -156,7 +170,8 @@ static tithe_status judge(tithe_comm *comm, unsigned judge_rank, const char *tex
         status = ti_comm_receive(comm, judge_rank, r, theirs, MOST_TEXT, error);
         theirs[MOST_TEXT - 1] = 0;
         if (!status && !has_text && r == 0) memcpy(agreed, theirs, MOST_TEXT);
-        if (!status && !verdict[0] && compare(agreed, theirs, 0, r, &found)) memcpy(verdict, found.text, sizeof verdict);
+        if (!status && !verdict[0] && compare(agreed, theirs, 0, r, &found))
+            memcpy(verdict, found.text, sizeof verdict);
     }
     for (unsigned r = 0; r < comm->size && !status; r++)
         if (r != judge_rank) status = ti_comm_send(comm, judge_rank, r, verdict, sizeof verdict, error);
@@ -188,7 +203,8 @@ static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_
 {
     const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
     double *values = n <= UINT32_MAX ? malloc(2 * n * sizeof *values) : NULL;
-    if (!values) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
+    if (!values)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
     tithe_status status = TITHE_OK;
     for (unsigned r = 0; r < comm->size && !status; r++) {
         double *to = r ? values + n : values;
@@ -207,6 +223,7 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
         uint8_t bytes[CALL_BYTES];
         comm->phase = "waiting for the next step";
         tithe_status status = ti_comm_receive(comm, comm->server, 0, bytes, sizeof bytes, error);
+        comm->phase = NULL;
         if (status) return status;
         comm->phase = "adding up losses and totals";
         const uint32_t what = get_u32(bytes);
@@ -225,7 +242,8 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
             status = ti_comm_send(comm, comm->server, 0, count, sizeof count, error);
             if (!status) status = ti_comm_flush(comm, error);
         } else {
-            status = ti_fail(error, TITHE_E_CORRUPT, 0, "The first worker asked for something that there is not.");
+            status =
+                ti_fail(error, TITHE_E_CORRUPT, 0, "The first worker asked for something that there is not.");
         }
         if (status) return status;
     }

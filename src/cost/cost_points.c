@@ -134,6 +134,13 @@ static tithe_status read_json(point_reader *r)
     return *at == ']' ? TITHE_OK : fail_at(r, at, "the list of points does not end");
 }
 
+static size_t line_of_zero(const char *text)
+{
+    size_t line = 1;
+    for (; *text; text++) line += *text == '\n';
+    return line;
+}
+
 static tithe_status read_all(const char *path, char **text, tithe_error *error)
 {
     FILE *file = fopen(path, "rb");
@@ -145,8 +152,11 @@ static tithe_status read_all(const char *path, char **text, tithe_error *error)
         status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to read %.160s.", path);
     else if (ferror(file))
         status = ti_fail(error, TITHE_E_FILE, 0, "%.160s cannot be read: %s.", path, strerror(errno));
-    else if (length > LONGEST_FILE || memchr(*text, 0, length))
-        status = ti_fail(error, TITHE_E_DATA, 0, "%.160s is no table of points.", path);
+    else if (length > LONGEST_FILE)
+        status = ti_fail(error, TITHE_E_DATA, 0, "%.160s is no table of points: it is too long.", path);
+    else if (memchr(*text, 0, length))
+        status = ti_fail(error, TITHE_E_DATA, 0, "%.160s, line %zu: this is no text, so no table of points.", path,
+                         line_of_zero(*text));
     else
         (*text)[length] = 0;
     fclose(file);

@@ -7,7 +7,7 @@
 #include "exchange/exchange.h"
 #include "feedback/kinds.h"
 
-static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star, NULL};
+static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star, &ti_scheme_artopk, NULL};
 
 const tithe_scheme *const *tithe_schemes(void)
 {
@@ -21,7 +21,8 @@ static bool is_auto(const char *name)
     return !name || strcmp(name, "auto") == 0;
 }
 
-static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme, tithe_error *error)
+static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme,
+                                tithe_error *error)
 {
     if (is_auto(c->scheme)) {
         const bool dense = strcmp(tithe_codec_spec(c->codec), "all|raw") == 0 && !c->feedback->keeps;
@@ -33,7 +34,8 @@ static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_sche
             *scheme = schemes[i];
             return TITHE_OK;
         }
-    return ti_fail(error, TITHE_E_SPEC, 0, "There is no scheme '%s': take auto, dense, gather or star.", c->scheme);
+    return ti_fail(error, TITHE_E_SPEC, 0, "There is no scheme '%s': take auto, dense, gather, star or artopk.",
+                   c->scheme);
 }
 
 /* Is `name` one of "a|b|c"? */
@@ -45,20 +47,44 @@ static bool in_list(const char *list, const char *name)
     return false;
 }
 
+/* The name as it was asked for, or the scheme's default. */
+static tithe_status name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme, char *name, size_t size,
+                                    tithe_error *error)
+{
+    if (is_auto(c->collective)) {
+        const char *wanted = scheme->collective ? scheme->collective(c) : NULL;
+        snprintf(name, size, "%.*s", (int)strcspn(scheme->collectives, "|"), scheme->collectives);
+        if (wanted) snprintf(name, size, "%s", wanted);
+        return TITHE_OK;
+    }
+    if (!in_list(scheme->collectives, c->collective))
+        return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.", scheme->name,
+                       scheme->collectives, c->collective);
+    snprintf(name, size, "%s", c->collective);
+    return TITHE_OK;
+}
+
+/* The schedule of frames that go to all is a ring, under a name of its own. */
+static const char allgather[] = "allgather";
+
 static tithe_status find_collective(const tithe_exchange_config *c, const tithe_scheme *scheme,
-                                    const tithe_collective **collective, tithe_error *error)
+                                    const tithe_collective **collective, const char **known_as, tithe_error *error)
 {
     char name[32];
-    const size_t length = strcspn(scheme->collectives, "|");
-    memcpy(name, scheme->collectives, length);
-    name[length] = 0;
-    if (!is_auto(c->collective)) {
-        if (!in_list(scheme->collectives, c->collective))
-            return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.", scheme->name,
-                           scheme->collectives, c->collective);
-        snprintf(name, sizeof name, "%s", c->collective);
-    }
-    *collective = tithe_collective_find(name); /* NULL for allgather, which is the scheme's own */
+    const tithe_status status = name_collective(c, scheme, name, sizeof name, error);
+    if (status) return status;
+    const bool gathers = strcmp(name, allgather) == 0;
+    *collective = tithe_collective_find(gathers ? "ring" : name);
+    *known_as = gathers ? allgather : (*collective)->name;
+    if ((*collective)->ordered) return TITHE_OK;
+    if (c->deterministic)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "--deterministic refuses the collective '%s', which adds in no promised order: take ring or tree.",
+                       *known_as);
+    if (!c->comm->transport || !c->comm->transport->all_reduce)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "The collective '%s' is the MPI library's own, and there is none on '%s': take ring or tree.",
+                       *known_as, c->comm->transport ? c->comm->transport->name : "inproc");
     return TITHE_OK;
 }
 
@@ -69,9 +95,10 @@ static tithe_status expect_contraction(const tithe_codec *codec, const tithe_fee
     if (!codec || !feedback || !feedback->contracts || !codec->has_level) return TITHE_OK;
     const double omega = tithe_codec_claims(codec, n).omega;
     if (omega < 1) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0,
-                   "%s has omega = %.3g, and under %s what is kept would blow up from 1 on: write scale=contractive.",
-                   tithe_codec_spec(codec), omega, feedback->name);
+    return ti_fail(
+        error, TITHE_E_SPEC, 0,
+        "%s has omega = %.3g, and under %s what is kept would blow up from 1 on: write scale=contractive.",
+        tithe_codec_spec(codec), omega, feedback->name);
 }
 
 static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n,
@@ -85,6 +112,8 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
         why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
     if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
         why = "Frames go between processes with one rank each, or stay in one process with all of them.";
+    if (!why && c->leader && scheme != &ti_scheme_artopk)
+        why = "Only the scheme 'artopk' has a leader: take --scheme artopk, or leave --leader out.";
     if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
         why = "The server's own feedback is none or ec.";
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
@@ -174,12 +203,12 @@ static bool make_inbox(tithe_exchange *ex)
 {
     bool enough = true;
     const size_t size = ex->config.comm->size;
-    if (!exchange_is_remote(ex)) return true;
-    ex->inbox_size = larger(larger(ex->capacity, ex->n * sizeof(float)), 1);
-    ex->inbox = room(ex->inbox_size, 1, &enough);
     ex->blocks = room(size, sizeof *ex->blocks, &enough);
     ex->lengths = room(size, sizeof *ex->lengths, &enough);
     ex->length_bytes = room(size + 3, 4, &enough);
+    if (!exchange_is_remote(ex)) return enough;
+    ex->inbox_size = larger(larger(ex->capacity, ex->n * sizeof(float)), 1);
+    ex->inbox = room(ex->inbox_size, 1, &enough);
     return enough;
 }
 
@@ -193,9 +222,9 @@ static tithe_status make_room(tithe_exchange *ex, tithe_error *error)
     ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
     ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);
     if (enough && ex->config.feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
-    if (!enough || !make_lanes(ex) || !make_workers(ex) || !make_server(ex) ||
-        !make_inbox(ex))
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %u ranks with %zu numbers each.",
+    if (!enough || !make_lanes(ex) || !make_workers(ex) || !make_server(ex) || !make_inbox(ex))
+        return ti_fail(error, TITHE_E_MEMORY, 0,
+                       "There is not enough memory for %u ranks with %zu numbers each.",
                        ex->config.comm->local, ex->n);
     return TITHE_OK;
 }
@@ -204,13 +233,15 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
                                    tithe_error *error)
 {
     if (!config || !config->comm || !config->codec || !ex)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A group of ranks, a codec and a place for the exchange are needed.");
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "A group of ranks, a codec and a place for the exchange are needed.");
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
     const tithe_scheme *scheme = NULL;
     const tithe_collective *collective = NULL;
+    const char *known_as = NULL;
     tithe_status status = find_scheme(&c, &scheme, error);
-    if (!status) status = find_collective(&c, scheme, &collective, error);
+    if (!status) status = find_collective(&c, scheme, &collective, &known_as, error);
     if (!status) status = expect_sense(&c, scheme, n, error);
     if (status) return status;
 
@@ -219,12 +250,14 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     made->config = c;
     made->scheme = scheme;
     made->collective = collective;
+    made->collective_name = known_as;
     made->n = n;
     made->last = (tithe_exchange_record){
-        .scheme = scheme->name, .collective = collective ? collective->name : scheme->collectives, .reason = ""};
+        .scheme = scheme->name, .collective = known_as, .leader = -1, .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
     if (c.shared_level) status = find_levels(made, error);
     if (!status) status = make_room(made, error);
+    if (!status && scheme->open) status = scheme->open(made, error);
     if (status) {
         tithe_exchange_free(made);
         return status;
@@ -233,9 +266,27 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     return TITHE_OK;
 }
 
+tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error)
+{
+    for (unsigned i = 0; i < ex->config.comm->local; i++)
+        if (ex->workers[i].state != WORKER_IDLE)
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "A step has begun: change the collective after it.");
+    tithe_exchange_config c = ex->config;
+    const tithe_collective *found = NULL;
+    const char *known_as = NULL;
+    c.collective = collective;
+    tithe_status status = find_collective(&c, ex->scheme, &found, &known_as, error);
+    if (!status) status = expect_sense(&c, ex->scheme, ex->n, error);
+    if (status) return status;
+    ex->collective = found;
+    ex->config.collective = ex->collective_name = known_as;
+    return TITHE_OK;
+}
+
 void tithe_exchange_free(tithe_exchange *ex)
 {
     if (!ex) return;
+    if (ex->scheme->close) ex->scheme->close(ex);
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         if (ex->vectors) free(ex->vectors[i]);
         if (ex->workers) {

@@ -53,8 +53,8 @@ double ti_exchange_weight(const tithe_exchange *ex, bool scaled)
     return (scaled ? 1 : ex->gamma) / ranks;
 }
 
-tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length, double weight,
-                                float *y, tithe_error *error)
+tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length,
+                                double weight, float *y, tithe_error *error)
 {
     const double start = clock_now();
     tithe_call call = ti_exchange_call(ex, rank, ex->lanes[0].scratch, ex->scratch_size);
@@ -71,7 +71,8 @@ tithe_status ti_exchange_decode_all(tithe_exchange *ex, double weight, float *y,
     for (unsigned i = 0; i < ex->config.comm->local && !status; i++) {
         const exchange_worker *w = &ex->workers[i];
         if (w->state != WORKER_PUT) continue;
-        status = ti_exchange_decode(ex, ex->config.comm->first + i, w->frame, w->info.bytes, weight, y, error);
+        status =
+            ti_exchange_decode(ex, ex->config.comm->first + i, w->frame, w->info.bytes, weight, y, error);
     }
     return status;
 }
@@ -83,10 +84,12 @@ void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_
     for (unsigned i = 0; i < c->comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
         if (w->state != WORKER_PUT) continue;
-        const double paper = tithe_codec_paper_bits(c->codec, ex->n, w->info.entries);
+        const double paper = ex->scheme->paper_bits ? ex->scheme->paper_bits(ex, i)
+                                                    : tithe_codec_paper_bits(c->codec, ex->n, w->info.entries);
         t->uplink_bytes += (double)w->info.bytes;
         t->paper_bits += paper;
-        t->cost += tithe_cost_of(ti_exchange_cost(ex, i), c->count_paper ? paper : 8.0 * (double)w->info.bytes);
+        t->cost +=
+            tithe_cost_of(ti_exchange_cost(ex, i), c->count_paper ? paper : 8.0 * (double)w->info.bytes);
     }
     const double down_bits = c->count_paper ? down_paper_bits : 8 * down_bytes;
     t->downlink_bytes += c->comm->local * down_bytes;
@@ -104,7 +107,8 @@ static void record_step(tithe_exchange *ex)
                                .kept_least = INFINITY,
                                .speedup_least = INFINITY,
                                .scheme = ex->scheme->name,
-                               .collective = ex->collective ? ex->collective->name : ex->scheme->collectives,
+                               .collective = ex->collective_name,
+                               .leader = ex->last.leader,
                                .reason = ""};
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
@@ -118,7 +122,8 @@ static void record_step(tithe_exchange *ex)
         r.unsent_most = fmax(r.unsent_most, w->unsent);
         r.reason = w->reason;
         if (!(w->energy > 0) || !ex->config.measure) continue; /* nothing to send is no measure of anything */
-        const double kept = 1 - w->unsent / w->energy, speedup = entries > 0 ? kept * (double)ex->n / entries : 0;
+        const double kept = 1 - w->unsent / w->energy,
+                     speedup = entries > 0 ? kept * (double)ex->n / entries : 0;
         r.measured++;
         r.kept += kept;
         r.kept_least = fmin(r.kept_least, kept);
@@ -142,10 +147,11 @@ static tithe_status expect_everybody(tithe_exchange *ex, tithe_error *error)
     for (unsigned i = 0; i < comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
         if (w->state == WORKER_IDLE)
-            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was neither put nor skipped.", comm->first + i);
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was neither put nor skipped.",
+                           comm->first + i);
         if (w->gamma != first->gamma)
-            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u has step size %g, another one %g.", comm->first + i,
-                           w->gamma, first->gamma);
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u has step size %g, another one %g.",
+                           comm->first + i, w->gamma, first->gamma);
     }
     if (!put_here(ex) && !exchange_is_remote(ex))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "No rank takes part in this step.");
@@ -210,6 +216,12 @@ tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tit
 tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex)
 {
     return ex->totals;
+}
+
+double tithe_exchange_seconds(const tithe_exchange *ex, double latency, double bandwidth)
+{
+    if (ex->step == 0 || ex->config.comm->size == 1) return 0;
+    return ex->scheme->seconds(ex, latency, bandwidth);
 }
 
 tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex)

@@ -11,7 +11,7 @@ typedef enum worker_state { WORKER_IDLE, WORKER_PUT, WORKER_SKIPS } worker_state
 /* A local rank. */
 typedef struct exchange_worker {
     worker_state state;
-    float *kept;   /* feedback.h */
+    float *kept; /* feedback.h */
     uint8_t *frame;
     tithe_frame_info info;
     double energy, unsent;
@@ -33,6 +33,8 @@ struct tithe_exchange {
     tithe_exchange_config config;
     const tithe_scheme *scheme;
     const tithe_collective *collective;
+    const char *collective_name; /* as it was asked for: the gathering of frames calls its ring 'allgather' */
+    void *own;                   /* the scheme's */
     size_t n;
     uint32_t step;
     double gamma;    /* of this step */
@@ -43,17 +45,16 @@ struct tithe_exchange {
     exchange_lane *lanes;
     unsigned lane_count;
     tithe_codec *own_codec; /* NULL: the codec is the caller's */
-    tithe_codec *raw;    /* all|raw, for what is not compressed */
-    size_t raw_bytes;    /* of its frames */
-    float *aggregate;    /* where the feedback aggregates: the mean of what all ranks sent so far */
-    float *sum;          /* the server's */
-    float *server_kept;  /* the server's own feedback */
+    tithe_codec *raw;   /* all|raw, for what is not compressed */
+    size_t raw_bytes;   /* of its frames */
+    float *aggregate;   /* where the feedback aggregates: the mean of what all ranks sent so far */
+    float *sum;         /* the server's */
+    float *server_kept; /* the server's own feedback */
     uint8_t *down_frame;
-    size_t down_capacity;
-    /* where ranks live in other processes: room for their frames, and what is known of them */
-    uint8_t *inbox; /* inbox_size bytes */
+    size_t down_capacity, down_bytes; /* room, and what was sent last */
+    uint8_t *inbox; /* inbox_size bytes for frames of other processes, where there are any */
     size_t inbox_size;
-    uint8_t **blocks;
+    uint8_t **blocks; /* of all ranks, for collectives */
     size_t *lengths;
     uint8_t *length_bytes;
     void *down_scratch, *down_tuner_scratch;
@@ -64,7 +65,7 @@ struct tithe_exchange {
     tithe_exchange_record last;
 };
 
-extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star;
+extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk;
 
 /* The call that encodes or decodes the frame of a rank in this step. */
 tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scratch, size_t scratch_size);
@@ -76,8 +77,8 @@ const tithe_cost *ti_exchange_cost(const tithe_exchange *ex, unsigned local);
 tithe_tuner_call ti_exchange_tuner_call(const tithe_exchange *ex, unsigned local, const exchange_lane *lane,
                                         const float *x, double gamma);
 tithe_feedback_call ti_exchange_feedback_call(const tithe_exchange *ex, const exchange_worker *w,
-                                              const tithe_call *call, const exchange_lane *lane, const float *g,
-                                              double gamma);
+                                              const tithe_call *call, const exchange_lane *lane,
+                                              const float *g, double gamma);
 /* Encode at the level of the call, and measure what was left. x is what was formed, where it was. */
 tithe_status ti_exchange_encode(const tithe_exchange *ex, exchange_worker *w, const tithe_feedback_call *c,
                                 bool formed, const float *x, tithe_error *error);
@@ -87,6 +88,11 @@ tithe_status ti_exchange_encode(const tithe_exchange *ex, exchange_worker *w, co
 tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *x,
                                const float *g, double gamma, tithe_error *error);
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error);
+
+/* Do something for each local rank that was put, on as many threads as there are lanes (lanes.c). */
+typedef tithe_status exchange_job(tithe_exchange *ex, void *context, unsigned local, exchange_lane *lane,
+                                  tithe_error *error);
+tithe_status ti_exchange_each(tithe_exchange *ex, exchange_job *job, void *context, tithe_error *error);
 
 /* Is the step size in the messages already, or does it come in by other means? */
 bool ti_exchange_scaled(const tithe_exchange *ex);
@@ -103,8 +109,8 @@ static inline bool exchange_is_remote(const tithe_exchange *ex)
 }
 
 /* Add the message of one rank, wherever it came from, to y, times weight. */
-tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length, double weight,
-                                float *y, tithe_error *error);
+tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length,
+                                double weight, float *y, tithe_error *error);
 
 /* Count the messages of this step: each rank's own, and the way back, `down` bytes to each rank. */
 void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_bits);

@@ -36,21 +36,23 @@ tithe_tuner_call ti_exchange_tuner_call(const tithe_exchange *ex, unsigned local
                               .scratch_size = ex->tuner_scratch_size};
 }
 
-static tithe_status choose_level(const tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *x,
-                                 double gamma, tithe_call *call, tithe_error *error)
+static tithe_status choose_level(const tithe_exchange *ex, exchange_worker *w, exchange_lane *lane,
+                                 const float *x, double gamma, tithe_call *call, tithe_error *error)
 {
     const tithe_tuner_call c = ti_exchange_tuner_call(ex, (unsigned)(w - ex->workers), lane, x, gamma);
     tithe_choice choice;
     const tithe_status status = ex->config.tuner->choose(&c, &choice, error);
     if (status) return status;
     call->level = choice.level;
+    call->largest = choice.largest;
+    call->largest_count = choice.largest_count;
     w->reason = choice.reason;
     return TITHE_OK;
 }
 
 tithe_feedback_call ti_exchange_feedback_call(const tithe_exchange *ex, const exchange_worker *w,
-                                              const tithe_call *call, const exchange_lane *lane, const float *g,
-                                              double gamma)
+                                              const tithe_call *call, const exchange_lane *lane,
+                                              const float *g, double gamma)
 {
     return (tithe_feedback_call){.codec = ex->config.codec,
                                  .call = call,
@@ -79,7 +81,8 @@ static tithe_status expect_finite(const float *g, size_t n, tithe_error *error)
 {
     const size_t bad = ti_find_nonfinite(TITHE_F32, g, n);
     if (bad == n) return TITHE_OK;
-    return ti_fail(error, TITHE_E_NONFINITE, bad, "The gradient holds %g at position %zu.", (double)g[bad], bad);
+    return ti_fail(error, TITHE_E_NONFINITE, bad, "The gradient holds %g at position %zu.", (double)g[bad],
+                   bad);
 }
 
 static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call *call, exchange_lane *lane,
@@ -96,6 +99,18 @@ static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call
     if (ex->config.shared_level) return ti_exchange_curve(ex, w, lane, x, g, gamma, error);
     if (ex->config.tuner) status = choose_level(ex, w, lane, x, gamma, call, error);
     return status ? status : ti_exchange_encode(ex, w, &c, look, x, error);
+}
+
+/* Of the vector that the feedback keeps, where it is formed. */
+static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tithe_call *call, exchange_lane *lane,
+                               const float *g, double gamma, tithe_error *error)
+{
+    const tithe_status status = expect_finite(g, ex->n, error);
+    if (status) return status;
+    const tithe_feedback_call c = ti_exchange_feedback_call(ex, w, call, lane, g, gamma);
+    const float *x = ex->config.feedback->form(&c);
+    if (ex->config.measure) w->energy = squares(x, ex->n);
+    return TITHE_OK;
 }
 
 /* A whole gradient counts as one raw frame, which is not written. */
@@ -120,8 +135,8 @@ static tithe_status find_worker(tithe_exchange *ex, unsigned rank, exchange_work
     return TITHE_OK;
 }
 
-tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
-                                tithe_error *error)
+tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
+                                double gamma, tithe_error *error)
 {
     exchange_worker *w = NULL;
     tithe_status status = find_worker(ex, rank, &w, error);
@@ -135,8 +150,12 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
     tithe_call call = ti_exchange_call(ex, rank, l->scratch, ex->scratch_size);
     if (ex->lane_count == 1) call.pool = ex->config.pool; /* nobody else uses it now */
     w->reason = "";
-    status = ex->scheme->whole ? put_whole(ex, rank - ex->config.comm->first, g, error)
-                               : put_frame(ex, w, &call, l, g, gamma, error);
+    if (ex->scheme->whole)
+        status = put_whole(ex, rank - ex->config.comm->first, g, error);
+    else if (ex->scheme->forms)
+        status = put_formed(ex, w, &call, l, g, gamma, error);
+    else
+        status = put_frame(ex, w, &call, l, g, gamma, error);
     if (status) return status;
     w->state = WORKER_PUT;
     w->gamma = gamma;

@@ -7,10 +7,12 @@ static const char *refuse(const tithe_exchange_config *config)
 {
     const char *spec = tithe_codec_spec(config->codec);
     if (strcmp(spec, "all|raw") != 0)
-        return "The scheme 'dense' sends whole gradients: take --codec 'all|raw', or the scheme gather or star.";
+        return "The scheme 'dense' sends whole gradients: take --codec 'all|raw', or the scheme gather or "
+               "star.";
     if (config->feedback && config->feedback->keeps)
         return "The scheme 'dense' leaves nothing unsent: take --feedback none.";
-    if (config->downlink) return "The scheme 'dense' has no way back of its own: take --scheme star for --downlink.";
+    if (config->downlink)
+        return "The scheme 'dense' has no way back of its own: take --scheme star for --downlink.";
     return NULL;
 }
 
@@ -25,12 +27,18 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     return TITHE_OK;
 }
 
+static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+{
+    return ex->collective->reduce_seconds(ex->config.comm->size, 4 * (double)ex->n, latency, bandwidth);
+}
+
 const tithe_scheme ti_scheme_dense = {
     .name = "dense",
     .summary = "whole gradients, summed by an all-reduce",
-    .paper = "tyagi2023",
+    .paper = "tyagi2023artopk",
     .whole = true,
-    .collectives = "ring|tree|star",
+    .collectives = "ring|tree|star|direct|native",
     .refuse = refuse,
     .run = run,
+    .seconds = seconds,
 };

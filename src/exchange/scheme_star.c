@@ -1,6 +1,6 @@
 /* scheme_star.c - frames go to a server, which adds them up in rank order and sends one frame back to all.
  *
- * The compressor of the way back, C_M, acts on the sum; the division by the number of ranks comes after (horvath2019,
+ * The compressor of the way back, C_M, acts on the sum; the division by the number of ranks comes after (horvath2022natural,
  * bidirectional compression). The server can keep what it did not send, as a worker does. */
 #include <string.h>
 
@@ -12,7 +12,8 @@
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (config->feedback && config->feedback->aggregates && config->downlink)
-        return "Under ef21 a compressed way back would let the server's estimate drift away: take --feedback ec.";
+        return "Under ef21 a compressed way back would let the server's estimate drift away: take --feedback "
+               "ec.";
     return NULL;
 }
 
@@ -38,17 +39,25 @@ static tithe_status choose_level(const tithe_exchange *ex, const float *x, float
                                 .scratch_size = ex->down_tuner_scratch_size};
     tithe_choice choice;
     const tithe_status status = ex->config.downlink_tuner->choose(&c, &choice, error);
-    if (!status) call->level = choice.level;
-    return status;
+    if (status) return status;
+    call->level = choice.level;
+    call->largest = choice.largest;
+    call->largest_count = choice.largest_count;
+    return TITHE_OK;
 }
 
 static tithe_status encode_sum(tithe_exchange *ex, const tithe_codec *codec, tithe_call *call,
                                tithe_frame_info *info, tithe_error *error)
 {
     const double start = clock_now();
-    const tithe_feedback_call c = {.codec = codec, .call = call, .kept = ex->server_kept, .g = ex->sum,
-                                   .gamma = ti_exchange_scaled(ex) ? 1 : (float)ex->gamma, .n = ex->n,
-                                   .frame = ex->down_frame, .capacity = ex->down_capacity};
+    const tithe_feedback_call c = {.codec = codec,
+                                   .call = call,
+                                   .kept = ex->server_kept,
+                                   .g = ex->sum,
+                                   .gamma = ti_exchange_scaled(ex) ? 1 : (float)ex->gamma,
+                                   .n = ex->n,
+                                   .frame = ex->down_frame,
+                                   .capacity = ex->down_capacity};
     tithe_status status = TITHE_OK;
     const bool keeps = server_keeps(ex), tuned = ex->config.downlink_tuner && ex->config.downlink;
     if (tuned) {
@@ -56,8 +65,9 @@ static tithe_status encode_sum(tithe_exchange *ex, const tithe_codec *codec, tit
         status = choose_level(ex, x, keeps ? c.gamma : 1, call, error);
     }
     if (!status)
-        status = keeps ? ex->config.downlink_feedback->encode(&c, tuned, info, error)
-                       : tithe_encode(codec, call, ex->sum, ex->n, ex->down_frame, ex->down_capacity, info, error);
+        status =
+            keeps ? ex->config.downlink_feedback->encode(&c, tuned, info, error)
+                  : tithe_encode(codec, call, ex->sum, ex->n, ex->down_frame, ex->down_capacity, info, error);
     ex->totals.encode += clock_now() - start;
     return status;
 }
@@ -73,7 +83,8 @@ static bool is_server(const tithe_exchange *ex)
     return comm->server == comm->size ? comm->local == 0 : comm_is_local(comm, comm->server);
 }
 
-static tithe_status send_frame(tithe_exchange *ex, const exchange_worker *w, unsigned rank, tithe_error *error)
+static tithe_status send_frame(tithe_exchange *ex, const exchange_worker *w, unsigned rank,
+                               tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
     uint8_t head[UP_BYTES];
@@ -94,8 +105,9 @@ static tithe_status receive_frame(tithe_exchange *ex, unsigned rank, tithe_error
     const size_t length = get_u32(head);
     if (length == 0) return TITHE_OK; /* it does not take part */
     if (length > ex->inbox_size)
-        return ti_fail(error, TITHE_E_CORRUPT, rank, "Rank %u announces a frame of %zu bytes; the longest has %zu.", rank,
-                       length, ex->inbox_size);
+        return ti_fail(error, TITHE_E_CORRUPT, rank,
+                       "Rank %u announces a frame of %zu bytes; the longest has %zu.", rank, length,
+                       ex->inbox_size);
     if (comm->local == 0) ex->gamma = get_f64(head + 4);
     status = ti_comm_receive(comm, comm->server, rank, ex->inbox, length, error);
     return status ? status : ti_exchange_decode(ex, rank, ex->inbox, length, 1, ex->sum, error);
@@ -148,8 +160,9 @@ static tithe_status take_back(tithe_exchange *ex, size_t *length, tithe_error *e
     if (status) return status;
     *length = get_u32(head);
     if (*length > ex->down_capacity)
-        return ti_fail(error, TITHE_E_CORRUPT, 0, "The server announces a frame of %zu bytes; the longest has %zu.",
-                       *length, ex->down_capacity);
+        return ti_fail(error, TITHE_E_CORRUPT, 0,
+                       "The server announces a frame of %zu bytes; the longest has %zu.", *length,
+                       ex->down_capacity);
     return ti_comm_receive(comm, comm->first, comm->server, ex->down_frame, *length, error);
 }
 
@@ -163,7 +176,8 @@ static tithe_status serve(tithe_exchange *ex, const tithe_codec *codec, size_t *
     /* The server draws its own randomness, as the rank behind the last. */
     tithe_call call = ti_exchange_call(ex, comm->size, ex->down_scratch, ex->down_scratch_size);
     /* A threshold is stated in units of the gradient, but the sum may be in those of the update. */
-    if (codec->selector->absolute && ex->config.feedback->scaled) call.level = ex->gamma * codec->selector_params[0];
+    if (codec->selector->absolute && ex->config.feedback->scaled)
+        call.level = ex->gamma * codec->selector_params[0];
     tithe_frame_info info;
     status = encode_sum(ex, codec, &call, &info, error);
     if (status) return status;
@@ -184,6 +198,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     } else if (!status) {
         status = serve(ex, codec, &length, error);
     }
+    ex->down_bytes = length;
     if (status || !update) return status;
 
     const double start = clock_now();
@@ -199,11 +214,20 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     return status;
 }
 
+/* Up and down one after the other, through the server's link. */
+static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+{
+    double bytes = (ex->config.comm->size - 1.0) * (double)ex->down_bytes;
+    for (unsigned i = 1; i < ex->config.comm->local; i++) bytes += (double)ex->workers[i].info.bytes;
+    return 2 * latency + bytes / bandwidth;
+}
+
 const tithe_scheme ti_scheme_star = {
     .name = "star",
     .summary = "frames to a server, which sends one frame back to all",
-    .paper = "horvath2019",
+    .paper = "horvath2022natural",
     .collectives = "star",
     .refuse = refuse,
     .run = run,
+    .seconds = seconds,
 };

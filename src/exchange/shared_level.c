@@ -1,9 +1,5 @@
 /* shared_level.c - one level for all ranks: the one that buys the most descent of the mean loss for the cost of all
- * messages. Every rank states its curve over the same levels; curves and costs add up. Key: khirirat2021. */
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/pool.h"
+ * messages. Every rank states its curve over the same levels; curves and costs add up. Key: khirirat2021cat. */
 #include "exchange/exchange.h"
 
 tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *x,
@@ -30,20 +26,12 @@ static tithe_status best_level(const tithe_exchange *ex, double *level, tithe_er
     return status;
 }
 
-typedef struct encoding {
-    tithe_exchange *ex;
-    double level;
-    tithe_status status[256]; /* of each lane */
-    tithe_error errors[256];
-} encoding;
-
-static tithe_status encode_worker(encoding *e, exchange_lane *lane, unsigned i, tithe_error *error)
+static tithe_status encode_worker(tithe_exchange *ex, void *level, unsigned i, exchange_lane *lane, tithe_error *error)
 {
-    tithe_exchange *ex = e->ex;
     exchange_worker *w = &ex->workers[i];
     const tithe_feedback *feedback = ex->config.feedback;
     tithe_call call = ti_exchange_call(ex, ex->config.comm->first + i, lane->scratch, ex->scratch_size);
-    call.level = e->level;
+    call.level = *(const double *)level;
     const tithe_feedback_call c = ti_exchange_feedback_call(ex, w, &call, lane, w->g, ex->gamma);
     /* What is formed in `kept` is still there; what is formed in the lane's memory was written over by other ranks. */
     const float *x = feedback->scaled ? w->kept : feedback->form(&c);
@@ -51,26 +39,9 @@ static tithe_status encode_worker(encoding *e, exchange_lane *lane, unsigned i, 
     return ti_exchange_encode(ex, w, &c, true, x, error);
 }
 
-static void encode_lane(void *context, unsigned l)
-{
-    encoding *e = context;
-    exchange_lane *lane = &e->ex->lanes[l];
-    const double start = clock_now();
-    for (unsigned i = l; i < e->ex->config.comm->local && !e->status[l]; i += e->ex->lane_count)
-        if (e->ex->workers[i].state == WORKER_PUT) e->status[l] = encode_worker(e, lane, i, &e->errors[l]);
-    lane->seconds += clock_now() - start;
-}
-
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error)
 {
-    encoding e = {.ex = ex};
-    const tithe_status status = best_level(ex, &e.level, error);
-    if (status) return status;
-    ti_pool_run(ex->config.pool, ex->lane_count, encode_lane, &e);
-    for (unsigned l = 0; l < ex->lane_count; l++)
-        if (e.status[l]) {
-            if (error) *error = e.errors[l];
-            return e.status[l];
-        }
-    return TITHE_OK;
+    double level;
+    const tithe_status status = best_level(ex, &level, error);
+    return status ? status : ti_exchange_each(ex, encode_worker, &level, error);
 }

@@ -71,11 +71,13 @@ static const float *form(const tithe_feedback_call *c)
     return c->kept;
 }
 
-static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_frame_info *info, tithe_error *error)
+static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_frame_info *info,
+                           tithe_error *error)
 {
-    const tithe_status status = tithe_ec_encode(c->codec, c->call, c->kept, formed ? NULL : c->g, c->gamma, c->n,
-                                                c->frame, c->capacity, info, error);
-    if (status && formed) ti_kernels()->add_scaled(c->kept, c->g, -c->gamma, c->n); /* as if it was not formed */
+    const tithe_status status = tithe_ec_encode(c->codec, c->call, c->kept, formed ? NULL : c->g, c->gamma,
+                                                c->n, c->frame, c->capacity, info, error);
+    if (status && formed)
+        ti_kernels()->add_scaled(c->kept, c->g, -c->gamma, c->n); /* as if it was not formed */
     return status;
 }
 

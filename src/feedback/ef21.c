@@ -13,7 +13,8 @@ static const float *form(const tithe_feedback_call *c)
 }
 
 /* h must become what the server will see, so it takes the decoded frame. */
-static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_frame_info *info, tithe_error *error)
+static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_frame_info *info,
+                           tithe_error *error)
 {
     if (!formed) form(c);
     const tithe_codec at = ti_codec_at(c->codec, c->call->level);
@@ -23,10 +24,8 @@ static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_fram
                        "%s has omega = %.3g, and EF21 needs a contraction: write scale=contractive.",
                        tithe_codec_spec(c->codec), omega);
     tithe_frame_info made;
-    tithe_status status =
-        tithe_encode(c->codec, c->call, c->work, c->n, c->frame, c->capacity, &made, error);
-    if (!status)
-        status = tithe_decode_add(c->codec, c->call, c->frame, made.bytes, 1, c->kept, c->n, error);
+    tithe_status status = tithe_encode(c->codec, c->call, c->work, c->n, c->frame, c->capacity, &made, error);
+    if (!status) status = tithe_decode_add(c->codec, c->call, c->frame, made.bytes, 1, c->kept, c->n, error);
     if (!status && info) *info = made;
     return status;
 }

@@ -5,7 +5,8 @@
 
 #include "base/status.h"
 
-static const tithe_feedback *const feedbacks[] = {&ti_feedback_none, &ti_feedback_ec, &ti_feedback_ef21, NULL};
+static const tithe_feedback *const feedbacks[] = {&ti_feedback_none, &ti_feedback_ec, &ti_feedback_ef21,
+                                                  NULL};
 
 const tithe_feedback *const *tithe_feedbacks(void)
 {

@@ -6,7 +6,8 @@ static const float *form(const tithe_feedback_call *c)
     return c->g;
 }
 
-static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_frame_info *info, tithe_error *error)
+static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_frame_info *info,
+                           tithe_error *error)
 {
     (void)formed;
     return tithe_encode(c->codec, c->call, c->g, c->n, c->frame, c->capacity, info, error);

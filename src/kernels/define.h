@@ -562,7 +562,7 @@ static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t 
     .natdither_levels = define_natdither_levels, .dither_moments = define_dither_moments,              \
     .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                \
     .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .gap_write = define_gap_write,     \
-    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES, DEFINE_HALF, \
-    DEFINE_ROWS
+    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES,       \
+    DEFINE_HALF, DEFINE_ROWS
 
 #endif

@@ -14,14 +14,16 @@ tithe_status ti_average_make(const char *kind, size_t size, double eta, average 
     for (int i = 0; i < 3; i++)
         if (strcmp(kind, names[i]) == 0) found = i;
     if (found < 0)
-        return ti_fail(error, TITHE_E_SPEC, 0, "There is no average '%s': take none, tail or weighted.", kind);
+        return ti_fail(error, TITHE_E_SPEC, 0, "There is no average '%s': take none, tail or weighted.",
+                       kind);
     a->kind = (average_kind)found;
     if (a->kind == AVERAGE_NONE) return TITHE_OK;
     a->mean = calloc(size, sizeof *a->mean);
     a->before = calloc(size, sizeof *a->before);
     if (!a->mean || !a->before) {
         ti_average_free(a);
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the average of the iterates.");
+        return ti_fail(error, TITHE_E_MEMORY, 0,
+                       "There is not enough memory for the average of the iterates.");
     }
     return TITHE_OK;
 }

@@ -47,8 +47,8 @@ void ti_data_file_close(data_file *f)
 static tithe_status fail(data_file *f, tithe_error *error)
 {
     const char *why = archive_error_string(f->archive);
-    return ti_fail(error, TITHE_E_FILE, 0, "%s cannot be read to its end (%.80s): is it complete?", f->name,
-                   why ? why : "no reason was given");
+    return ti_fail(error, TITHE_E_FILE, 0, "%s cannot be read to its end (%.80s): it may not be complete.",
+                   f->name, why ? why : "no reason was given");
 }
 
 static tithe_status read_some(data_file *f, char *dst, size_t size, size_t *got, tithe_error *error)

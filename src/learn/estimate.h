@@ -39,7 +39,8 @@ double ti_estimate_whole(const estimate *s, unsigned local, const double *x, dou
 /* g = the penalty's gradient; returns the penalty. */
 double ti_estimate_penalty(const estimate *s, const double *x, double *g);
 /* Add one row's gradient at x, times weight. */
-void ti_estimate_add_row(const estimate *s, uint32_t row, double weight, const double *x, double *g, void *scratch);
+void ti_estimate_add_row(const estimate *s, uint32_t row, double weight, const double *x, double *g,
+                         void *scratch);
 
 extern const tithe_estimator ti_estimator_full, ti_estimator_sgd, ti_estimator_minibatch, ti_estimator_lsvrg;
 tithe_status ti_estimator_find(const char *name, const tithe_estimator **estimator, tithe_error *error);

@@ -8,7 +8,8 @@ static double passes(double m, size_t batch)
     return 1;
 }
 
-static double gradient(const estimate *s, unsigned local, unsigned draw, const double *x, double *g, void *scratch)
+static double gradient(const estimate *s, unsigned local, unsigned draw, const double *x, double *g,
+                       void *scratch)
 {
     (void)draw;
     const double penalty = ti_estimate_penalty(s, x, g);

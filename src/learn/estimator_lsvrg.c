@@ -12,7 +12,8 @@ static double passes(double m, size_t batch)
     return 2 / m; /* and 1 for each refresh, which the loop counts */
 }
 
-static double gradient(const estimate *s, unsigned local, unsigned draw, const double *x, double *g, void *scratch)
+static double gradient(const estimate *s, unsigned local, unsigned draw, const double *x, double *g,
+                       void *scratch)
 {
     ti_estimate_penalty(s, x, g);
     double weight;

@@ -8,7 +8,8 @@ static double passes(double m, size_t batch)
     return (double)batch / m;
 }
 
-static double gradient(const estimate *s, unsigned local, unsigned draw, const double *x, double *g, void *scratch)
+static double gradient(const estimate *s, unsigned local, unsigned draw, const double *x, double *g,
+                       void *scratch)
 {
     enum { CHUNK = 256 };
     uint32_t rows[CHUNK];
@@ -45,6 +46,7 @@ const tithe_estimator ti_estimator_minibatch = {
     .summary = "--batch rows per worker and step",
     .paper = "danilova2022",
     .samples = true,
+    .noisy = true,
     .passes = passes,
     .gradient = gradient,
     .unified = unified,

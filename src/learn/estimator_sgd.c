@@ -9,7 +9,8 @@ static double passes(double m, size_t batch)
     return 1 / m;
 }
 
-static double gradient(const estimate *s, unsigned local, unsigned draw, const double *x, double *g, void *scratch)
+static double gradient(const estimate *s, unsigned local, unsigned draw, const double *x, double *g,
+                       void *scratch)
 {
     ti_estimate_penalty(s, x, g);
     double weight;
@@ -36,6 +37,7 @@ const tithe_estimator ti_estimator_sgd = {
     .summary = "one row per worker and step",
     .paper = "danilova2022",
     .samples = true,
+    .noisy = true,
     .passes = passes,
     .gradient = gradient,
     .unified = unified,

@@ -3,8 +3,8 @@
 
 #include "learn/estimate.h"
 
-static const tithe_estimator *const estimators[] = {&ti_estimator_full, &ti_estimator_sgd, &ti_estimator_minibatch,
-                                                    &ti_estimator_lsvrg, NULL};
+static const tithe_estimator *const estimators[] = {&ti_estimator_full, &ti_estimator_sgd,
+                                                    &ti_estimator_minibatch, &ti_estimator_lsvrg, NULL};
 
 const tithe_estimator *const *tithe_estimators(void)
 {
@@ -38,7 +38,8 @@ double ti_estimate_penalty(const estimate *s, const double *x, double *g)
     return s->problem->model->penalty(s->problem, x, g);
 }
 
-void ti_estimate_add_row(const estimate *s, uint32_t row, double weight, const double *x, double *g, void *scratch)
+void ti_estimate_add_row(const estimate *s, uint32_t row, double weight, const double *x, double *g,
+                         void *scratch)
 {
     const tithe_batch batch = {.rows = &row, .count = 1, .weight = weight};
     s->problem->model->add(s->problem, &batch, x, g, scratch, NULL);

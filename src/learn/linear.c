@@ -36,8 +36,7 @@ size_t ti_linear_size(const double *params, const tithe_data *data)
 double ti_ridge(const tithe_problem *p, const double *x, double *g)
 {
     if (p->l2 == 0) return 0; /* also where |x|^2 overflows */
-    if (g) ti_add(p->size, p->l2, x, g);
-    return p->l2 / 2 * ti_dot(p->size, x, x);
+    return p->l2 / 2 * (g ? ti_add_dot(p->size, p->l2, x, g) : ti_dot(p->size, x, x));
 }
 
 static void product_values(const double *products, const double *labels, size_t n, double *losses,

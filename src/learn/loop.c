@@ -1,4 +1,4 @@
-/* loop.c - the steps of a run: gradients, exchange, update, and an account of each.
+/* loop.c - the steps of a run: gradients, exchange, update; account.c has what is written down of them.
  *
  * The order is fixed: penalty, momentum, feedback, compression. All gradients of a step are there before the first is
  * encoded, so that a run which is done with its target at x_k has not sent anything of step k. */
@@ -16,11 +16,6 @@ enum { WORTH_THREADS = 1 << 15 };
 static tithe_pool *pool_for(const run *r, double numbers)
 {
     return numbers >= WORTH_THREADS ? r->pool : NULL;
-}
-
-static bool is_remote(const run *r)
-{
-    return r->comm->local < r->comm->size;
 }
 
 /* ---- who takes part --------------------------------------------------------------------------------------- */
@@ -94,7 +89,8 @@ static void compute_lane(void *context, unsigned l)
 
 static double numbers_in_a_step(const run *r)
 {
-    const double rows = r->estimator->samples ? (double)r->estimate.batch * r->share->local : (double)r->share->rows;
+    const double rows =
+        r->estimator->samples ? (double)r->estimate.batch * r->share->local : (double)r->share->rows;
     const double width = (double)r->share->nonzeros / (double)r->share->rows;
     return rows * width + (double)r->size * r->share->local;
 }
@@ -155,9 +151,17 @@ static void put_lane(void *context, unsigned l)
     put_context *c = context;
     run *r = c->r;
     for (unsigned w = l; w < r->share->local && !c->status[l]; w += r->lane_count)
-        c->status[l] = takes_part(r, w) ? tithe_exchange_put(r->exchange, r->comm->first + w, l,
-                                                             r->gradients + w * r->size, r->gamma, &c->errors[l])
-                                        : tithe_exchange_skip(r->exchange, r->comm->first + w, r->gamma, &c->errors[l]);
+        c->status[l] = takes_part(r, w)
+                           ? tithe_exchange_put(r->exchange, r->comm->first + w, l,
+                                                r->gradients + w * r->size, r->gamma, &c->errors[l])
+                           : tithe_exchange_skip(r->exchange, r->comm->first + w, r->gamma, &c->errors[l]);
+}
+
+/* A step size that is worth a try after one that was too long. */
+static double shorter_step(const run *r)
+{
+    const double L = r->constants.L + r->problem.model->penalty_curvature * r->problem.l2;
+    return L > 0 ? fmin(r->gamma / 4, 1 / L) : r->gamma / 4;
 }
 
 /* Numbers that are not finite come from steps that were too long. */
@@ -166,7 +170,7 @@ static tithe_status explain(const run *r, tithe_status status, const tithe_error
     if (status == TITHE_E_NONFINITE)
         return ti_fail(error, TITHE_E_DIVERGED, r->step,
                        "The run diverged in step %llu (a gradient is not finite): try --step-size %.2g.",
-                       (unsigned long long)r->step, r->gamma / 4);
+                       (unsigned long long)r->step, shorter_step(r));
     if (status && error) *error = *why;
     return status;
 }
@@ -189,134 +193,18 @@ static void apply_update(run *r)
     r->other += clock_now() - start;
 }
 
-/* ---- the account --------------------------------------------------------------------------------------- */
-
-static void account_step(run *r)
-{
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
-    if (!isnan(r->threshold) && r->feedback->scaled) {
-        const double bound = r->gamma * r->threshold;
-        r->residual_most = fmax(r->residual_most, e.unsent_most / (bound * bound * (double)r->size));
-    }
-    if (!e.measured) return; /* nothing was sent, or measured */
-    r->measured += e.measured;
-    r->level_sum += e.measured * e.level;
-    r->kept_sum += e.measured * e.kept;
-    r->kept_least = fmin(r->kept_least, e.kept_least);
-    r->speedup_sum += e.measured * e.speedup;
-    r->speedup_least = fmin(r->speedup_least, e.speedup_least);
-}
-
-/* The loss is computed on its own where the gradients do not bring it. */
-static double loss_of(run *r, const double *x, size_t *correct)
-{
-    const double start = clock_now();
-    const double loss = tithe_problem_loss(&r->problem, r->pool, x, NULL, correct);
-    r->other += clock_now() - start;
-    return loss;
-}
-
-static bool classifies(const run *r)
-{
-    return r->problem.model->task != TITHE_TASK_NUMBER;
-}
-
-/* What is known of the whole run: sums over the workers of all processes. */
-typedef struct overview {
-    double uplink, downlink, sent, paper, cost, downlink_cost;
-    double ranks, measured, level, kept, residual, unsent, stopped; /* those of the last step times the ranks that were put */
-} overview;
-enum { OVERVIEW = sizeof(overview) / sizeof(double) };
-
-static tithe_status look_around(run *r, overview *all, double extremes[2], tithe_error *error)
-{
-    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
-    const double ranks = e.ranks;
-    *all = (overview){.uplink = t.uplink_bytes,
-                      .downlink = t.downlink_bytes,
-                      .paper = t.paper_bits,
-                      .cost = t.cost,
-                      .downlink_cost = t.downlink_cost,
-                      .ranks = ranks,
-                      .level = ranks * e.level,
-                      .measured = e.measured,
-                      .kept = e.measured ? e.measured * e.kept : 0,
-                      .residual = ranks * e.residual,
-                      .unsent = r->share->local * t.unsent,
-                      .stopped = r->stopped || r->wants_stop};
-    tithe_status status = ti_comm_sent(r->comm, &all->sent, error);
-    if (status) return status;
-    extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
-    extremes[1] = ranks > 0 ? e.level_most : -INFINITY;
-    status = ti_comm_fold(r->comm, COMM_SUM, (double *)all, OVERVIEW, error);
-    if (!status) status = ti_comm_fold(r->comm, COMM_MOST, extremes, 2, error);
-    if (all->stopped > 0) r->stopped = true; /* one wants to: all do */
-    return status;
-}
-
-/* `loss` NAN: to be computed here, and the accuracy with it. */
-static tithe_status make_record(run *r, double loss, tithe_error *error)
-{
-    size_t correct = 0;
-    double accuracy = NAN, extremes[2];
-    overview all;
-    if (isnan(loss)) {
-        loss = loss_of(r, r->x, &correct);
-        if (classifies(r)) accuracy = (double)correct / (double)r->share->total_rows;
-    }
-    double average_loss = NAN;
-    if (ti_average_get(&r->average, r->averaged)) average_loss = loss_of(r, r->averaged, NULL);
-    const tithe_status status = look_around(r, &all, extremes, error);
-    if (status) return status;
-    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
-    const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
-    r->last = (tithe_trace_record){
-        .step = (double)r->step,
-        .epochs = r->epochs,
-        .loss = loss,
-        .gap = loss - optimum,
-        .accuracy = accuracy,
-        .average_loss = average_loss,
-        .average_gap = average_loss - optimum,
-        .bound = ti_theory_bound(&r->theory, (double)r->step),
-        .step_size = ti_steps_at(&r->steps, r->step ? r->step - 1 : 0),
-        .uplink_bytes = all.uplink,
-        .downlink_bytes = all.downlink,
-        .sent_bytes = all.sent,
-        .paper_bits = all.paper,
-        .cost = all.cost,
-        .downlink_cost = all.downlink_cost,
-        .level = all.level / all.ranks + none,
-        .level_least = -extremes[0] + none,
-        .level_most = extremes[1] + none,
-        .kept = all.kept / all.measured,
-        .residual = all.residual / all.ranks + none,
-        .unsent = all.unsent / r->share->workers,
-        .seconds = clock_now() - r->started,
-        .compute = r->compute,
-        .encode = t.encode,
-        .wait = t.wait,
-        .transfer = t.transfer,
-        .decode = t.decode,
-        .other = r->other,
-        .scheme = e.scheme,
-        .collective = e.collective,
-        .reason = e.reason,
-    };
-    if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_stop(r);
-    return TITHE_OK;
-}
+/* ---- is it still sane? ----------------------------------------------------------------------------------- */
 
 static tithe_status expect_sane(run *r, tithe_error *error)
 {
-    const double loss = r->last.loss, most = 100 * fmax(fabs(r->first_loss), 1e-3); /* x_0 = 0 is no bad start */
+    const double loss = r->last.loss,
+                 most = 100 * fmax(fabs(r->first_loss), 1e-3); /* x_0 = 0 is no bad start */
     if (isfinite(loss) && loss <= most) return TITHE_OK;
-    return ti_fail(error, TITHE_E_DIVERGED, r->step,
-                   "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
-                   loss, (unsigned long long)r->step, r->first_loss, r->gamma / 4,
-                   r->feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
+    return ti_fail(
+        error, TITHE_E_DIVERGED, r->step,
+        "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
+        loss, (unsigned long long)r->step, r->first_loss, shorter_step(r),
+        r->feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
 }
 
 /* ---- when to look, and when to stop ------------------------------------------------------------------- */
@@ -335,19 +223,37 @@ static void check_target(run *r)
     if (!isnan(o->target_gap) && r->last.gap <= o->target_gap) r->reached = true;
 }
 
-/* A record takes a pass over the data, so a short run or a costly model gets fewer of them than a long one. Without an
- * end in sight, as many for each pass as at most. */
+static bool has_target(const run *r)
+{
+    return !isnan(r->o->target_loss) || !isnan(r->o->target_gap);
+}
+
+/* An MLP takes longer for a loss than for the steps between two of them. */
+static bool is_costly(const run *r)
+{
+    return !(r->problem.model->curvature > 0);
+}
+
+/* A record takes a pass over the data, so a short run or a costly model gets fewer of them than a long one. Where a
+ * target ends the run, as many for each pass as at most: how long it took is what was asked. */
 static uint64_t record_distance(const run *r)
 {
-    const bool costly = !(r->problem.model->curvature > 0);
+    const bool costly = is_costly(r);
     const double each = costly ? 1 : 8, least = costly ? 5 : 20, most = r->o->records ? r->o->records : 400;
-    const double passes = passes_in_a_step(r) +
-                          (r->estimator == &ti_estimator_lsvrg ? 1 / r->m : 0);
+    const double passes = passes_in_a_step(r) + (r->estimator == &ti_estimator_lsvrg ? 1 / r->m : 0);
     double steps = INFINITY;
     if (r->o->steps) steps = (double)r->o->steps;
     if (r->o->epochs > 0) steps = fmin(steps, r->o->epochs / passes);
-    const double every = isfinite(steps) ? steps / fmin(most, fmax(least, each * passes * steps)) : 1 / (each * passes);
+    double every = isfinite(steps) ? steps / fmin(most, fmax(least, each * passes * steps)) : INFINITY;
+    if (has_target(r) || !isfinite(steps)) every = fmin(every, 1 / (each * passes));
     return every > 1 ? (uint64_t)every : 1;
+}
+
+/* A target that is reached early is not passed by more than a sixteenth of the way. */
+static bool is_time_to_look(const run *r, uint64_t distance)
+{
+    const uint64_t near = 1 + r->step / 16, since = r->step - (uint64_t)r->last.step;
+    return since >= (has_target(r) && !is_costly(r) && near < distance ? near : distance);
 }
 
 static void show_progress(run *r)
@@ -361,7 +267,7 @@ static void show_progress(run *r)
 
 static tithe_status look(run *r, double loss, tithe_error *error)
 {
-    const tithe_status status = make_record(r, loss, error);
+    const tithe_status status = ti_run_record(r, loss, error);
     if (status) return status;
     check_target(r);
     show_progress(r);
@@ -376,6 +282,17 @@ static double mean_loss(run *r)
     return sum / r->share->workers;
 }
 
+/* The virtual clock: what this step would have taken on the network of its epoch. */
+static void advance_clock(run *r)
+{
+    if (!r->network.phases) return;
+    const network_phase *phase = ti_network_at(&r->network, r->epochs);
+    const double transfer = tithe_exchange_seconds(r->exchange, phase->latency, phase->bandwidth);
+    r->virtual_compute += r->network.compute;
+    r->virtual_transfer += transfer;
+    r->virtual_seconds += r->network.compute + transfer;
+}
+
 static tithe_status take_step(run *r, tithe_error *error)
 {
     const tithe_status status = exchange_gradients(r, error);
@@ -383,8 +300,9 @@ static tithe_status take_step(run *r, tithe_error *error)
     if (r->estimator == &ti_estimator_lsvrg) toss_coin(r);
     apply_update(r);
     r->step++;
+    advance_clock(r); /* in the epoch in which the step began */
     r->epochs += r->o->local_steps * passes_in_a_step(r);
-    account_step(r);
+    ti_run_count(r);
     return TITHE_OK;
 }
 
@@ -397,7 +315,8 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     compute_gradients(r);
     if (free_loss) { /* the gradients brought the loss of the x that they were computed at */
         const double loss = mean_loss(r);
-        if (isnan(loss) && is_remote(r)) return ti_fail(error, TITHE_E_PEER, 0, "Another process failed in a step.");
+        if (isnan(loss) && run_is_remote(r))
+            return ti_fail(error, TITHE_E_PEER, 0, "Another process failed in a step.");
         status = look(r, loss, error);
         if (status || is_done(r)) return status;
     }
@@ -405,7 +324,7 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     if (status || free_loss) return status;
     /* Records may be minutes apart; whoever watches, or wants to stop, need not wait for the next one. */
     if (clock_now() - r->shown > 0.1) show_progress(r);
-    if (r->step % distance == 0 || is_done(r)) status = look(r, NAN, error);
+    if (is_time_to_look(r, distance) || is_done(r)) status = look(r, NAN, error);
     return status;
 }
 
@@ -413,10 +332,10 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
  * tells an idle server that they are alive. The first one says after how many steps they do it next. */
 static tithe_status check_in(run *r, tithe_error *error)
 {
-    if (!is_remote(r) || r->step < r->next_check) return TITHE_OK;
+    if (!run_is_remote(r) || r->step < r->next_check) return TITHE_OK;
     const double now = clock_now(), took = now - r->checked_at, half_a_second = 0.5;
     const double steps = (double)(r->step - r->checked);
-    double values[2] = {r->wants_stop, 0}; /* 1: the distance to the next one, at most twice the last */
+    double values[2] = {r->asked, 0}; /* 1: the distance to the next one, at most twice the last */
     if (r->comm->first == 0) values[1] = floor(fmin(2 * steps, steps * half_a_second / fmax(took, 1e-9)));
     const tithe_status status = ti_comm_fold(r->comm, COMM_ASK, values, 2, error);
     if (values[0] > 0) r->stopped = true;
@@ -444,12 +363,13 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
         /* with a loss for free, the end is seen only when the next gradients are there */
         ended = is_done(r) && (!free_loss || r->step == before);
         if (!status && !ended) status = check_in(r, error);
-        if (!status && !ended && r->stopped && !free_loss && r->last.step < (double)r->step) status = look(r, NAN, error); /* the last record */
+        if (!status && !ended && r->stopped && !free_loss && r->last.step < (double)r->step)
+            status = look(r, NAN, error); /* the last record */
         if (r->stopped) ended = true;
     }
-    if (classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */
+    if (ti_run_classifies(r) && isnan(r->last.accuracy)) { /* the last record may have come without */
         size_t correct = 0;
-        loss_of(r, r->x, &correct);
+        ti_run_loss(r, r->x, &correct);
         r->last.accuracy = (double)correct / (double)r->share->total_rows;
     }
     return status;

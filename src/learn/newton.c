@@ -17,6 +17,7 @@ enum { MOST_NEWTON_STEPS = 60, MOST_HALVINGS = 30, MOST_PRODUCTS = 5000 };
 typedef struct newton {
     const tithe_problem *p;
     tithe_pool *pool;
+    const tithe_optimum *asked;
     size_t n;
     double *weights;                 /* of the rows: second derivative of the loss / N */
     double *g, *trial, *trial_g;     /* gradient here; the next point and its gradient */
@@ -88,7 +89,8 @@ static bool solve(newton *s, double rest)
     for (size_t i = 0; i < s->n; i++) s->r[i] = -s->g[i];
     double energy = precondition(s, s->trial);
     memcpy(s->q, s->trial, s->n * sizeof *s->q);
-    for (int i = 0; i < MOST_PRODUCTS && sqrt(ti_dot(s->n, s->r, s->r)) > rest; i++) {
+    for (int i = 0; i < MOST_PRODUCTS && sqrt(ti_dot(s->n, s->r, s->r)) > rest && ti_optimum_go_on(s->asked);
+         i++) {
         if (!multiply(s, s->q, s->v)) return false;
         const double length = energy / ti_dot(s->n, s->q, s->v);
         if (!isfinite(length)) break;
@@ -120,7 +122,7 @@ static bool iterate(newton *s, double target, double *x, unsigned *steps)
 {
     if (isnan(ti_objective(s->p, s->pool, x, s->g))) return false;
     double norm = sqrt(ti_dot(s->n, s->g, s->g));
-    for (int i = 0; i < MOST_NEWTON_STEPS && norm > target; i++) {
+    for (int i = 0; i < MOST_NEWTON_STEPS && norm > target && ti_optimum_go_on(s->asked); i++) {
         look_around(s, x);
         /* Far away a rough solution will do; near by it decides how near. */
         if (!solve(s, fmax(target / 4, norm * fmin(0.1, sqrt(norm))))) return false;
@@ -134,12 +136,13 @@ static bool iterate(newton *s, double target, double *x, unsigned *steps)
     return true;
 }
 
-bool ti_newton(const tithe_problem *p, tithe_pool *pool, double target, double *x, unsigned *steps)
+bool ti_newton(const tithe_problem *p, tithe_pool *pool, const tithe_optimum *asked, double target, double *x,
+               unsigned *steps)
 {
     const size_t n = p->size;
     double *memory = malloc((8 * n + p->data->rows) * sizeof *memory);
     if (!memory) return false;
-    newton s = {.p = p, .pool = pool, .n = n, .weights = memory + 8 * n};
+    newton s = {.p = p, .pool = pool, .asked = asked, .n = n, .weights = memory + 8 * n};
     double **vectors[] = {&s.g, &s.trial, &s.trial_g, &s.d, &s.r, &s.q, &s.v, &s.inverse};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) *vectors[i] = memory + i * n;
     const bool ok = iterate(&s, target, x, steps);

@@ -24,9 +24,15 @@ enum {
 typedef struct search {
     const tithe_problem *p;
     tithe_pool *pool;
+    const tithe_optimum *asked;
     double target; /* for |gradient| */
     unsigned iterations;
 } search;
+
+bool ti_optimum_go_on(const tithe_optimum *o)
+{
+    return !o->go_on || o->go_on(o->context);
+}
 
 static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *x, lbfgsfloatval_t *g, const int n,
                                 const lbfgsfloatval_t step)
@@ -43,7 +49,7 @@ static int progress(void *instance, const lbfgsfloatval_t *x, const lbfgsfloatva
     (void)x, (void)g, (void)fx, (void)xnorm, (void)step, (void)n, (void)ls;
     search *s = instance;
     s->iterations = (unsigned)k;
-    return gnorm <= s->target; /* anything but 0 ends the search */
+    return gnorm <= s->target || !ti_optimum_go_on(s->asked); /* anything but 0 ends the search */
 }
 
 /* Whatever L-BFGS answers, x is the best that it found: Newton's method takes it from there. */
@@ -63,7 +69,7 @@ static bool minimize(search *s, double *result)
     memcpy(result, x, n * sizeof *x);
     lbfgs_free(x);
     if (answer == LBFGSERR_OUTOFMEMORY) return false;
-    return ti_newton(s->p, s->pool, s->target, result, &s->iterations);
+    return ti_newton(s->p, s->pool, s->asked, s->target, result, &s->iterations);
 }
 
 /* From one evaluation, in the order in which everybody else computes the loss. */
@@ -83,7 +89,8 @@ tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *po
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A problem, and room for its minimum, are needed.");
     tithe_status status = ti_expect_all_workers(p, error);
     if (status) return status;
-    tithe_optimum found = {.loss = NAN, .slack = NAN, .x = optimum->x};
+    tithe_optimum found = {
+        .loss = NAN, .slack = NAN, .x = optimum->x, .go_on = optimum->go_on, .context = optimum->context};
     if (!p->model->convex || !(p->l2 > 0) || !ti_linear_loss(p->model)) {
         *optimum = found;
         return TITHE_OK;
@@ -102,7 +109,7 @@ tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *po
     }
     found.cached = missing == 0 && certify(p, pool, g, &found);
     if (!found.cached) {
-        search s = {.p = p, .pool = pool, .target = sqrt(2 * p->l2 * OPTIMUM_SLACK) / 2};
+        search s = {.p = p, .pool = pool, .asked = &found, .target = sqrt(2 * p->l2 * OPTIMUM_SLACK) / 2};
         if (minimize(&s, found.x)) {
             found.iterations = s.iterations;
             if (certify(p, pool, g, &found) && p->data->first == 0)

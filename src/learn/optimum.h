@@ -13,7 +13,9 @@ double ti_objective(const tithe_problem *p, tithe_pool *pool, const double *x, d
 
 /* Newton's method from x, until |gradient| is at most `target` or no step makes it smaller. For convex models that see
  * a row through its product with x only, and l2 > 0. False when memory ran out. */
-bool ti_newton(const tithe_problem *p, tithe_pool *pool, double target, double *x, unsigned *steps);
+bool ti_newton(const tithe_problem *p, tithe_pool *pool, const tithe_optimum *asked, double target, double *x,
+               unsigned *steps);
+bool ti_optimum_go_on(const tithe_optimum *asked); /* false: the caller has seen enough */
 
 /* The cache: a file for each minimum. Reading answers false, and leaves x alone, when there is none or it is damaged;
  * writing does what it can. */

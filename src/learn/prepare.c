@@ -7,28 +7,21 @@
 #include "codec/codec.h"
 #include "comm/comm.h"
 #include "exchange/exchange.h"
+#include "learn/constants.h"
+#include "learn/rows.h"
 #include "learn/run.h"
 #include "tithe/tithe.h"
 
-static const char *or_else(const char *text, const char *fallback)
-{
-    return text ? text : fallback;
-}
-
-static bool is_remote(const run *r)
-{
-    return r->comm->local < r->comm->size;
-}
-
-void ti_run_stop(run *r)
-{
-    *(is_remote(r) ? &r->wants_stop : &r->stopped) = true;
-}
-
 bool ti_run_progress(run *r, const char *what, double done)
 {
-    if (r->o->progress && !r->o->progress(r->o->context, what, done)) ti_run_stop(r);
-    return !r->stopped;
+    if (r->o->progress && !r->o->progress(r->o->context, what, done)) ti_run_ask_to_stop(r);
+    return !r->asked;
+}
+
+void ti_run_ask_to_stop(run *r)
+{
+    r->asked = true;
+    if (!r->comm || !run_is_remote(r)) r->stopped = true;
 }
 
 /* ---- data and problem ---------------------------------------------------------------------------------- */
@@ -37,7 +30,8 @@ static tithe_status open_data(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
     if (!o->data)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is no data: name a file or a set of `tithe list data`.");
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "There is no data: name a file or a set of `tithe list data`.");
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
     tithe_status status = tithe_model_find(or_else(o->model, "logistic"), &model, params, error);
@@ -48,33 +42,31 @@ static tithe_status open_data(run *r, tithe_error *error)
     tithe_data *all = NULL;
     status = tithe_data_open(o->data, &reading, &all, error);
     if (!status)
-        status = tithe_data_share(all, o->workers, o->split, o->seed, r->comm->first, r->comm->local, &r->share, error);
+        status = tithe_data_share(all, o->workers, o->split, o->seed, r->comm->first, r->comm->local,
+                                  &r->share, error);
     tithe_data_free(all);
     if (status) return status;
     r->m = (double)r->share->total_rows / r->share->workers;
-    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2, is_remote(r) ? r->comm : NULL, r->pool,
-                              &r->problem, error);
+    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2,
+                              run_is_remote(r) ? r->comm : NULL, r->pool, &r->problem, error);
 }
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
 
 /* L of the sampling: the largest L_ij under uniform draws, the largest mean under importance. For weights from a
  * file, the largest L_ij / (m p_ij). */
-static double script_L(const run *r)
+static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 {
-    const tithe_constants *c = &r->constants;
-    if (r->estimate.rows.importance) return c->L_IS;
-    if (!r->estimate.rows.weights) return c->L_US;
-    const tithe_data *data = r->share;
+    const sampling *s = &r->estimate.rows;
+    *L = s->importance ? r->constants.L_IS : r->constants.L_US;
+    if (s->importance || !s->weights) return TITHE_OK;
     double most = 0;
-    for (size_t row = 0; row < data->rows; row++) {
-        const size_t from = data->offsets ? data->offsets[row] : row * data->features;
-        const size_t to = data->offsets ? data->offsets[row + 1] : from + data->features;
-        double squares = 0;
-        for (size_t i = from; i < to; i++) squares += (double)data->values[i] * (double)data->values[i];
-        most = fmax(most, r->problem.model->curvature * squares * r->estimate.rows.weights[row]);
-    }
-    return most;
+    for (size_t row = 0; row < r->share->rows; row++)
+        most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
+    const tithe_status status =
+        run_is_remote(r) ? ti_comm_fold(r->comm, COMM_MOST, &most, 1, error) : TITHE_OK;
+    *L = r->problem.model->curvature * most;
+    return status;
 }
 
 static tithe_status make_estimate(run *r, tithe_error *error)
@@ -84,7 +76,8 @@ static tithe_status make_estimate(run *r, tithe_error *error)
     if (status) return status;
     const char *how = or_else(o->sampling, "uniform");
     if (strcmp(how, "uniform") != 0 && !r->estimator->samples)
-        return ti_fail(error, TITHE_E_SPEC, 0, "--sampling has no meaning for the estimator '%s', which takes all rows.",
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "--sampling has no meaning for the estimator '%s', which takes all rows.",
                        r->estimator->name);
     r->estimate = (estimate){.problem = &r->problem, .seed = o->seed, .batch = o->batch ? o->batch : 1};
     status = ti_sampling_make(how, &r->problem, &r->estimate.rows, error);
@@ -92,137 +85,26 @@ static tithe_status make_estimate(run *r, tithe_error *error)
     r->estimate.anchor = calloc(r->size, sizeof(double));
     r->estimate.anchor_gradients = calloc(r->size * r->share->local, sizeof(double));
     if (!r->estimate.anchor || !r->estimate.anchor_gradients)
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the gradients of %u workers.",
-                       r->share->local);
+        return ti_fail(error, TITHE_E_MEMORY, 0,
+                       "There is not enough memory for the gradients of %u workers.", r->share->local);
     return TITHE_OK;
 }
 
-/* ---- codecs and exchange ------------------------------------------------------------------------------- */
+/* ---- what all processes have in common ------------------------------------------------------------------ */
 
-static tithe_status make_codec(const char *spec, bool contractive, bool open, tithe_codec **codec, tithe_error *error)
-{
-    const tithe_codec_options options = {.contractive = contractive, .open_level = open};
-    return tithe_codec_create(spec, &options, codec, error);
-}
-
-/* Biased codecs want error compensation; unbiased ones do without. */
-static tithe_status default_feedback(const char *spec, const char **name, tithe_error *error)
-{
-    tithe_codec *codec;
-    const tithe_status status = make_codec(spec, false, true, &codec, error);
-    if (status) return status;
-    *name = tithe_codec_claims(codec, 1000).traits & TITHE_UNBIASED ? "none" : "ec";
-    tithe_codec_free(codec);
-    return TITHE_OK;
-}
-
-/* A codec that states its level is sent at that level; the others are tuned. */
-static tithe_status find_tuner(const char *spec, const char *name, const tithe_tuner **tuner, tithe_error *error)
-{
-    tithe_codec *codec;
-    tithe_status status = make_codec(spec, false, true, &codec, error);
-    if (status) return status;
-    name = or_else(name, codec->has_level ? "fixed" : "cat");
-    tithe_codec_free(codec);
-    *tuner = NULL;
-    if (strcmp(name, "fixed") == 0) return TITHE_OK;
-    *tuner = tithe_tuner_find(name);
-    if (*tuner) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0, "There is no tuner '%s': take fixed or cat.", name);
-}
-
-/* "802.15.4;ethernet-udp": clients on different links. What is added up must be of one kind. */
-static tithe_status make_costs(run *r, tithe_error *error)
-{
-    const char *text = or_else(r->o->cost, "bits");
-    size_t count = 1;
-    for (const char *c = text; *c; c++) count += *c == ';';
-    r->costs = calloc(count, sizeof *r->costs);
-    r->rank_costs = calloc(r->o->workers, sizeof *r->rank_costs);
-    if (!r->costs || !r->rank_costs) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for costs.");
-    tithe_status status = TITHE_OK;
-    while (!status && r->cost_count < count) {
-        char spec[512];
-        const size_t length = strcspn(text, ";");
-        snprintf(spec, sizeof spec, "%.*s", (int)length, text);
-        status = tithe_cost_create(spec, &r->costs[r->cost_count], error);
-        if (status) return status;
-        const char *unit = tithe_cost_unit(r->costs[r->cost_count++]), *first = tithe_cost_unit(r->costs[0]);
-        if (strcmp(unit, first) != 0)
-            return ti_fail(error, TITHE_E_SPEC, 0, "Costs in %s and in %s cannot be added: give all workers the same unit.",
-                           first, unit);
-        text += length + 1;
-    }
-    for (unsigned w = 0; w < r->o->workers; w++) r->rank_costs[w] = r->costs[w % count];
-    return status;
-}
-
-tithe_status ti_run_codecs(run *r, tithe_error *error)
-{
-    const tithe_train_options *o = r->o;
-    const char *spec = or_else(o->codec, "all|raw"), *feedback = o->feedback;
-    tithe_status status = TITHE_OK;
-    if (!feedback) status = default_feedback(spec, &feedback, error);
-    if (!status) status = tithe_feedback_find(feedback, &r->feedback, error);
-    if (!status) status = find_tuner(spec, o->tuner, &r->tuner, error);
-    if (!status) status = make_codec(spec, r->feedback->contracts || r->tuner, r->tuner != NULL, &r->codec, error);
-    if (!status) status = make_costs(r, error);
-    if (!status) status = tithe_feedback_find(or_else(o->downlink_feedback, "none"), &r->downlink_feedback, error);
-    if (!status && o->downlink) status = find_tuner(o->downlink, NULL, &r->downlink_tuner, error);
-    if (!status && o->downlink)
-        status = make_codec(o->downlink, r->downlink_feedback->contracts || r->downlink_tuner, r->downlink_tuner != NULL,
-                            &r->downlink, error);
-    if (!status && o->downlink_feedback && r->downlink_feedback->keeps && !o->downlink)
-        status = ti_fail(error, TITHE_E_SPEC, 0,
-                         "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");
-    if (status) return status;
-    r->threshold = NAN;
-    if (r->codec->selector->absolute && !r->tuner) r->threshold = r->codec->selector_params[0];
-    return TITHE_OK;
-}
-
-tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
-{
-    const tithe_model *model = r->problem.model; /* NULL in a server, which has no data */
-    size_t count = 0;
-    if (model && model->layers) count = model->layers(r->problem.params, r->share, r->layers, MOST_LAYERS);
-    const tithe_exchange_config config = {
-        .comm = r->comm,
-        .taking_part = r->o->clients,
-        .codec = r->codec,
-        .feedback = r->feedback,
-        .downlink = r->downlink,
-        .downlink_feedback = r->downlink_feedback,
-        .scheme = r->o->scheme,
-        .collective = r->o->collective,
-        .tuner = r->tuner,
-        .shared_level = r->o->shared_level,
-        .downlink_tuner = r->downlink_tuner,
-        .cost = r->costs[0],
-        .rank_costs = r->cost_count > 1 ? r->rank_costs : NULL,
-        .count_paper = r->o->count_paper,
-        .seed = r->o->seed,
-        .pool = r->pool,
-        .lanes = r->lane_count,
-        .measure = true,
-        .layers = count > 1 ? r->layers : NULL,
-        .layer_count = count > 1 ? count : 0,
-    };
-    return tithe_exchange_create(&config, n, &r->exchange, error);
-}
-
-/* What all processes must have in common. The server reads n from it. */
+/* The server reads n from it. */
 static tithe_status agree(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
     char text[1000];
     snprintf(text, sizeof text,
              " n=%zu; tithe %s; data %016llx; seed %llu; %u workers; model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
-             "downlink feedback %s; scheme %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
+             "downlink feedback %s; scheme %s over %s; leader %s; estimator %s; sampling %s; step size %s; cost %s; average %s; batch %zu; "
              "local steps %u; momentum %g; clients %u; shared level %d",
              r->size, tithe_version(), (unsigned long long)r->share->hash, (unsigned long long)o->seed, o->workers,
              r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-",
-             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->estimator->name,
+             r->feedback->name, r->downlink_feedback->name, r->exchange->scheme->name, r->exchange->collective_name,
+             or_else(o->leader, "round-robin"), r->estimator->name,
              or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"), or_else(o->cost, "bits"),
              or_else(o->average, "none"), o->batch, o->local_steps, o->momentum, o->clients, o->shared_level);
     return ti_comm_agree(r->comm, text, error);
@@ -238,16 +120,18 @@ static tithe_status choose_step(run *r, tithe_error *error)
     const tithe_model *model = r->problem.model;
     const double penalty = model->penalty_curvature * r->problem.l2, n = r->o->workers;
     const double L = r->constants.L + penalty;
-    double script = script_L(r);
-    if (r->estimator == &ti_estimator_minibatch) { /* independent rows: one B-th of the noise, the rest is f_i's own */
+    double script;
+    status = find_script_L(r, &script, error);
+    if (status) return status;
+    if (r->estimator ==
+        &ti_estimator_minibatch) { /* independent rows: one B-th of the noise, the rest is f_i's own */
         const double B = (double)r->estimate.batch;
         script = (script + (B - 1) * r->constants.L_IS) / B;
     }
     r->facts.script_L = script;
     script += penalty;
     const tithe_claims up = tithe_codec_claims(r->codec, r->size);
-    double sigma = r->estimate.rows.importance ? r->constants.sigma_star_IS : r->constants.sigma_star;
-    if (r->estimate.rows.weights && !r->estimate.rows.importance) sigma = NAN; /* of weights from a file: not known */
+    double sigma = r->sigma;
     if (r->estimator == &ti_estimator_minibatch) sigma /= (double)r->estimate.batch;
     r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
     if (isnan(r->steps.start)) {
@@ -265,7 +149,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
     r->facts.slowdown = NAN;
     if (!r->feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
         r->facts.slowdown =
-            ti_theory_slowdown(r->facts.omega_up, r->facts.omega_down, r->estimator->samples ? sigma : 0, n,
+            ti_theory_slowdown(r->facts.omega_up, r->facts.omega_down, r->estimator->noisy ? sigma : 0, n,
                                isnan(r->o->target_gap) ? 0 : r->o->target_gap);
     return TITHE_OK;
 }
@@ -285,25 +169,34 @@ static void make_theory(run *r)
         r->o->local_steps > 1 || !(exact || absolute) || r->tuner || r->clients)
         return;
     const double l2 = r->problem.l2;
-    r->theory = ti_theory_make(&r->facts.unified, r->constants.L + l2, l2, r->facts.script_L + l2,
-                               r->steps.start, exact ? 0 : claims.Delta, r->distance,
-                               r->first_loss - r->optimum.loss);
+    r->theory =
+        ti_theory_make(&r->facts.unified, r->constants.L + l2, l2, r->facts.script_L + l2, r->steps.start,
+                       exact ? 0 : claims.Delta, r->distance, r->first_loss - r->optimum.loss);
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
+static bool go_on(void *context)
+{
+    return ti_run_progress(context, "looking for the minimum", NAN);
+}
+
 static tithe_status find_optimum(run *r, tithe_error *error)
 {
     const bool wanted = !r->o->no_optimum || !isnan(r->o->target_gap);
-    r->optimum.loss = NAN;
+    r->optimum = (tithe_optimum){.loss = NAN, .context = r};
+    if (!run_is_remote(r)) r->optimum.go_on = go_on; /* processes search together: one alone must not leave */
+    r->sigma = NAN;
     r->constants.sigma_star = r->constants.sigma_star_IS = r->constants.zeta_star = NAN;
     if (!wanted || !r->problem.model->convex || !(r->problem.l2 > 0)) return TITHE_OK;
     r->optimum.x = calloc(r->size, sizeof(double));
-    if (!r->optimum.x) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the optimum.");
+    if (!r->optimum.x)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the optimum.");
     ti_run_progress(r, "looking for the minimum", NAN);
-    tithe_status status = tithe_problem_optimum(&r->problem, r->pool, r->o->cache, &r->optimum, error);
+    const tithe_status status = tithe_problem_optimum(&r->problem, r->pool, r->o->cache, &r->optimum, error);
     if (status || !r->optimum.certified) return status;
-    return tithe_problem_noise(&r->problem, r->pool, r->optimum.x, &r->constants, error);
+    return ti_noise(&r->problem, r->pool, r->optimum.x, r->estimate.rows.weights, &r->constants, &r->sigma,
+                    error);
 }
 
 static tithe_status make_room(run *r, tithe_error *error)
@@ -322,7 +215,8 @@ static tithe_status make_room(run *r, tithe_error *error)
         enough = r->clients && r->active;
         for (unsigned w = 0; enough && w < all; w++) r->clients[w] = w;
     }
-    if (r->o->momentum != 0) enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
+    if (r->o->momentum != 0)
+        enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
     for (unsigned l = 0; r->lanes && l < r->lane_count; l++) {
         r->lanes[l].gradient = calloc(r->size, sizeof(double));
@@ -331,8 +225,8 @@ static tithe_status make_room(run *r, tithe_error *error)
         enough = enough && r->lanes[l].gradient && r->lanes[l].iterate && r->lanes[l].scratch;
     }
     if (!enough || !r->x || !r->averaged || !r->losses || !r->gradients || !r->update || !r->lanes)
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu workers with %zu numbers each.",
-                       local, r->size);
+        return ti_fail(error, TITHE_E_MEMORY, 0,
+                       "There is not enough memory for %zu workers with %zu numbers each.", local, r->size);
     return TITHE_OK;
 }
 
@@ -341,13 +235,30 @@ static tithe_status expect_sense(const tithe_train_options *o, tithe_error *erro
     if (o->workers < 1 || o->workers > 100000)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "--workers takes 1 to 100000, not %u.", o->workers);
     if (o->clients > o->workers)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--clients takes at most the %u workers that there are, not %u.",
-                       o->workers, o->clients);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "--clients takes at most the %u workers that there are, not %u.", o->workers,
+                       o->clients);
     if (!(o->momentum >= 0 && o->momentum < 1))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.", o->momentum);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.",
+                       o->momentum);
     if (!(o->epochs >= 0) || !isfinite(o->epochs))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "--epochs takes a positive number, not %g.", o->epochs);
     return TITHE_OK;
+}
+
+tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error)
+{
+    if (!options) return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options are needed.");
+    run r = {.o = options};
+    const tithe_model *model;
+    double params[TITHE_MAX_PARAMS];
+    tithe_status status = expect_sense(options, error);
+    if (!status) status = ti_run_codecs(&r, error);
+    if (!status) status = tithe_model_find(or_else(options->model, "logistic"), &model, params, error);
+    if (!status) status = ti_estimator_find(or_else(options->estimator, "full"), &r.estimator, error);
+    if (!status) status = ti_steps_read(or_else(options->step_size, "auto"), &r.steps, error);
+    ti_run_free(&r);
+    return status;
 }
 
 static void fill_facts(run *r)
@@ -376,9 +287,15 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     r->comm = r->o->comm ? r->o->comm : &r->own;
     tithe_status status = expect_sense(r->o, error);
     if (!status && r->comm->size != r->o->workers)
-        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.", r->comm->size,
-                         r->o->workers);
+        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.",
+                         r->comm->size, r->o->workers);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
+    if (!status && r->o->network) {
+        status = ti_network_read(r->o->network, &r->network, error);
+        if (!status && run_is_remote(r))
+            status = ti_fail(error, TITHE_E_SPEC, 0,
+                             "--network computes a network; over a real transport there is one already.");
+    }
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
     if (status) return status;
@@ -394,10 +311,11 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
     }
     if (!status) status = find_optimum(r, error);
-    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified)
-        status = ti_fail(error, TITHE_E_SPEC, 0,
-                         "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
-                         "--target-loss.");
+    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stopped)
+        status =
+            ti_fail(error, TITHE_E_SPEC, 0,
+                    "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
+                    "--target-loss.");
     if (!status) status = choose_step(r, error);
     if (status) return status;
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
@@ -427,6 +345,7 @@ void ti_run_free(run *r)
     free(r->active);
     ti_sampling_free(&r->estimate.rows);
     ti_average_free(&r->average);
+    ti_network_free(&r->network);
     free(r->estimate.anchor);
     free(r->estimate.anchor_gradients);
     free(r->optimum.x);

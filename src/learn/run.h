@@ -4,6 +4,7 @@
 
 #include "learn/average.h"
 #include "learn/estimate.h"
+#include "learn/network.h"
 #include "learn/steps.h"
 #include "learn/theory.h"
 
@@ -31,13 +32,16 @@ typedef struct run {
     tithe_cost **costs; /* cost_count of them */
     size_t cost_count;
     const tithe_cost **rank_costs; /* of each worker; NULL: the first for all */
-    tithe_comm own, *comm; /* own: where all workers are here */
+    tithe_comm own, *comm;         /* own: where all workers are here */
     tithe_exchange *exchange;
     step_plan steps;
     average average;
     theory theory;
+    network network;
+    double virtual_seconds, virtual_compute, virtual_transfer; /* on that network */
     tithe_train_facts facts;
-    double m; /* rows per worker, not rounded */
+    double m;         /* rows per worker, not rounded */
+    double sigma;     /* noise of the rows that are drawn, one at a time, at the minimum; NAN: not known */
     double threshold; /* lambda, for |e|^2 <= gamma^2 lambda^2 d; NAN: another codec */
 
     size_t size;
@@ -57,10 +61,11 @@ typedef struct run {
     double shown; /* when progress was shown last */
     double first_loss;
     double gamma;
-    bool reached, stopped;
     uint64_t next_check, checked; /* steps after which the processes ask each other whether to go on */
     double checked_at;
-    bool wants_stop; /* this process alone: the others hear of it at the next record */
+    bool asked; /* the caller of this process wants to stop */
+    bool reached,
+        stopped; /* all processes do the same at the same step: asked becomes stopped when they look */
     tithe_trace_record last;
     double distance; /* |x_0 - x*|^2; NAN: not known */
     double level_sum, kept_sum, kept_least, speedup_sum, speedup_least, residual_most, measured;
@@ -69,13 +74,29 @@ typedef struct run {
 tithe_status ti_run_prepare(run *r, tithe_error *error); /* prepare.c */
 void ti_run_free(run *r);
 tithe_status ti_run_loop(run *r, tithe_error *error); /* loop.c */
-/* Codecs, feedback, tuner and cost from the options; then an exchange for n numbers (prepare.c). */
+
+/* account.c: count a step; a loss, and whether rows can be right or wrong; a record (loss NAN: computed there). */
+void ti_run_count(run *r);
+double ti_run_loss(run *r, const double *x, size_t *correct);
+bool ti_run_classifies(const run *r);
+tithe_status ti_run_record(run *r, double loss, tithe_error *error);
+
+/* Codecs, feedback, tuner and cost from the options; then an exchange for n numbers (messages.c). */
 tithe_status ti_run_codecs(run *r, tithe_error *error);
 tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error);
 
 /* False: the caller wants to stop. */
 bool ti_run_progress(run *r, const char *what, double done);
-/* The caller wants to stop: at once, or when all processes know. */
-void ti_run_stop(run *r);
+void ti_run_ask_to_stop(run *r);
+
+static inline const char *or_else(const char *text, const char *fallback)
+{
+    return text ? text : fallback;
+}
+
+static inline bool run_is_remote(const run *r)
+{
+    return r->comm->local < r->comm->size;
+}
 
 #endif

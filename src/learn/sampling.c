@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "learn/estimate.h"
+#include "learn/rows.h"
 
 /* ---- drawing ------------------------------------------------------------------------------------------- */
 
@@ -55,7 +56,8 @@ static void fill_alias(const double *p, size_t count, double total, double *acce
     while (smalls) accept[small[--smalls]] = 1;
 }
 
-static tithe_status fill_tables(const tithe_problem *problem, const double *p, sampling *s, tithe_error *error)
+static tithe_status fill_tables(const tithe_problem *problem, const double *p, sampling *s,
+                                tithe_error *error)
 {
     const tithe_data *data = problem->data;
     uint32_t *stack = malloc(2 * data->rows * sizeof *stack);
@@ -73,8 +75,8 @@ static tithe_status fill_tables(const tithe_problem *problem, const double *p, s
         double total = 0;
         for (size_t j = first; j < first + count; j++) total += p[j];
         if (!(total > 0)) {
-            status = ti_fail(error, TITHE_E_DATA, i, "All rows of worker %u have weight 0: it cannot draw one.",
-                             data->first + i);
+            status = ti_fail(error, TITHE_E_DATA, i,
+                             "All rows of worker %u have weight 0: it cannot draw one.", data->first + i);
             break;
         }
         fill_alias(p + first, count, total, s->accept + first, s->alias + first, stack, stack + data->rows);
@@ -87,12 +89,7 @@ static tithe_status fill_tables(const tithe_problem *problem, const double *p, s
 /* L_ij, up to a factor: the squared length of a row. */
 static void row_lengths(const tithe_data *data, double *p)
 {
-    for (size_t r = 0; r < data->rows; r++) {
-        const size_t from = data->offsets ? data->offsets[r] : r * data->features;
-        const size_t to = data->offsets ? data->offsets[r + 1] : from + data->features;
-        p[r] = 0;
-        for (size_t i = from; i < to; i++) p[r] += (double)data->values[i] * (double)data->values[i];
-    }
+    for (size_t r = 0; r < data->rows; r++) p[r] = ti_row_square(data, r);
 }
 
 /* One positive number for each row of the whole data set; data->original says where a local row comes from. */
@@ -101,8 +98,8 @@ static tithe_status read_weights(const char *path, const tithe_data *data, doubl
     FILE *file = fopen(path, "r");
     if (!file)
         return ti_fail(error, TITHE_E_FILE, 0,
-                       "--sampling '%s' is neither uniform nor importance, nor a file that can be read: %s.", path,
-                       strerror(errno));
+                       "--sampling '%s' is neither uniform nor importance, nor a file that can be read: %s.",
+                       path, strerror(errno));
     double *all = malloc(data->total_rows * sizeof *all);
     size_t count = 0;
     tithe_status status = all ? TITHE_OK : ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory.");
@@ -117,8 +114,9 @@ static tithe_status read_weights(const char *path, const tithe_data *data, doubl
         count++;
     }
     if (!status && (got == 0 || count != data->total_rows))
-        status = ti_fail(error, TITHE_E_DATA, count, "%s: %s %zu numbers, but the data has %zu rows: one for each.",
-                         path, got == 0 ? "something is no number after" : "it holds", count, data->total_rows);
+        status = ti_fail(error, TITHE_E_DATA, count,
+                         "%s: %s %zu numbers, but the data has %zu rows: one for each.", path,
+                         got == 0 ? "something is no number after" : "it holds", count, data->total_rows);
     for (size_t r = 0; !status && r < data->rows; r++) p[r] = all[data->original[r]];
     free(all);
     fclose(file);

@@ -16,8 +16,10 @@ static tithe_status accept(void *context, const char *text, tithe_error *error)
     if (n == 0 || n > TITHE_MAX_N)
         return ti_fail(error, TITHE_E_MISMATCH, 0, "The workers do not say how many numbers they will send.");
     if (!strstr(text, codec))
-        return ti_fail(error, TITHE_E_MISMATCH, 0, "The server has the codec %s, but the workers do not: start all with the "
-                       "same options.", tithe_codec_spec(r->codec));
+        return ti_fail(error, TITHE_E_MISMATCH, 0,
+                       "The server has the codec %s, but the workers do not: start all with the "
+                       "same options.",
+                       tithe_codec_spec(r->codec));
     r->size = (size_t)n;
     return ti_run_exchange(r, r->size, error);
 }
@@ -34,6 +36,7 @@ tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *
     if (!options || !options->comm || options->comm->local)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A server is a process of its own, without ranks.");
     run r = {.o = options, .comm = options->comm, .lane_count = 1};
+    r.comm->phase = "serving them";
     tithe_status status = ti_run_codecs(&r, error);
     if (!status) {
         const comm_service service = {.context = &r, .accept = accept, .step = step};

@@ -101,9 +101,7 @@ tithe_status ti_smoothness(const tithe_problem *p, struct tithe_pool *pool, doub
     if (!(p->model->curvature > 0)) return TITHE_OK;
     const tithe_status status = ti_expect_all_workers(p, error);
     if (status) return status;
-    const row_sum gram = {.problem = p,
-                          .loss = &ti_loss_product,
-                          .weight = 1 / (double)p->data->total_rows};
+    const row_sum gram = {.problem = p, .loss = &ti_loss_product, .weight = 1 / (double)p->data->total_rows};
     double *memory = malloc(3 * p->size * sizeof *memory);
     bool ok = memory != NULL;
     if (ok)

@@ -9,9 +9,19 @@
 
 enum { START, FACTOR, EVERY };
 static const tithe_param params[] = {
-    [START] = {.name = "start", .doc = "first step size; without it, auto", .fallback = NAN, .min = 1e-300, .max = 1e300},
-    [FACTOR] = {.name = "factor", .doc = "what it is multiplied with", .fallback = 0.1, .min = 1e-9, .max = 1},
-    [EVERY] = {.name = "every", .doc = "steps between two changes", .fallback = NAN, .min = 1, .max = 1e18, .whole = true},
+    [START] = {.name = "start",
+               .doc = "first step size; without it, auto",
+               .fallback = NAN,
+               .min = 1e-300,
+               .max = 1e300},
+    [FACTOR] =
+        {.name = "factor", .doc = "what it is multiplied with", .fallback = 0.1, .min = 1e-9, .max = 1},
+    [EVERY] = {.name = "every",
+               .doc = "steps between two changes",
+               .fallback = NAN,
+               .min = 1,
+               .max = 1e18,
+               .whole = true},
     {.name = NULL},
 };
 
@@ -19,7 +29,8 @@ static tithe_status fail(const char *text, tithe_error *error)
 {
     return ti_fail(error, TITHE_E_SPEC, 0,
                    "--step-size takes auto, a positive number X, X/k or auto/k for X/(k+1), or "
-                   "decay:start=X,factor=F,every=STEPS, not '%s'.", text);
+                   "decay:start=X,factor=F,every=STEPS, not '%s'.",
+                   text);
 }
 
 /* The parser of specs reads the number, so that it does not depend on the locale. */
@@ -63,7 +74,8 @@ tithe_status ti_steps_read(const char *text, step_plan *plan, tithe_error *error
 double ti_steps_at(const step_plan *plan, uint64_t step)
 {
     if (plan->harmonic) return plan->start / (double)(step + 1);
-    return ti_steps_constant(plan) ? plan->start : plan->start * pow(plan->factor, (double)(step / plan->every));
+    return ti_steps_constant(plan) ? plan->start
+                                   : plan->start * pow(plan->factor, (double)(step / plan->every));
 }
 
 bool ti_steps_constant(const step_plan *plan)

@@ -8,9 +8,9 @@
 #include "tithe/status.h"
 
 typedef struct step_plan {
-    double start;    /* NAN: auto, which the caller fills in */
-    bool harmonic;   /* start / (k+1) */
-    double factor;   /* multiplied in every `every` steps; 1: never */
+    double start;  /* NAN: auto, which the caller fills in */
+    bool harmonic; /* start / (k+1) */
+    double factor; /* multiplied in every `every` steps; 1: never */
     uint64_t every;
 } step_plan;
 

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-theory ti_theory_make(const tithe_unified *u, double L, double mu, double script_L, double gamma, double Delta,
-                      double distance, double gap)
+theory ti_theory_make(const tithe_unified *u, double L, double mu, double script_L, double gamma,
+                      double Delta, double distance, double gap)
 {
     const double F = u->B > 0 ? 4 * u->B / (3 * u->rho) : 0;
     const double most = 1 / (4 * (u->A + u->C * F));
@@ -29,6 +29,7 @@ double ti_theory_bound(const theory *t, double steps)
 double ti_theory_slowdown(double omega_up, double omega_down, double sigma, double n, double epsilon)
 {
     const double noise = sigma / n;
-    if (!(noise > 0) && !(epsilon > 0)) return (omega_down + 1) * (1 + omega_up / n);
+    if (!(epsilon > 0))
+        return (omega_down + 1) * (noise == 0 ? 1 + omega_up / n : 1 + omega_up); /* any noise counts */
     return (omega_down + 1) * ((omega_up + 1) * noise + (1 + omega_up / n) * epsilon) / (noise + epsilon);
 }

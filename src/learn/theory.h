@@ -15,13 +15,13 @@ typedef struct theory {
 } theory;
 
 /* mu is the l2 of the penalty, L counts it in; distance is |x_0 - x*|^2, gap that of x_0. */
-theory ti_theory_make(const tithe_unified *u, double L, double mu, double script_L, double gamma, double Delta,
-                      double distance, double gap);
+theory ti_theory_make(const tithe_unified *u, double L, double mu, double script_L, double gamma,
+                      double Delta, double distance, double gap);
 /* The bound after `steps` steps; NAN where nothing is promised. */
 double ti_theory_bound(const theory *t, double steps);
 
-/* Predicted factor of steps for compression both ways (horvath2019): sigma is the variance of a worker's gradient,
- * epsilon the accuracy that is asked for (0: as fine as you like). */
+/* Predicted factor of steps for compression both ways (horvath2022natural): sigma is the variance of a worker's gradient,
+ * epsilon the accuracy that is asked for (0: as fine as you like, and then sigma matters only if it is 0). */
 double ti_theory_slowdown(double omega_up, double omega_down, double sigma, double n, double epsilon);
 
 #endif

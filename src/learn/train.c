@@ -40,7 +40,8 @@ static tithe_complexity complexity_of(const run *r)
     const double L = r->constants.L + r->problem.model->penalty_curvature * r->problem.l2;
     const double start = r->first_loss - r->facts.optimum;
     const double measured = r->measured > 0 ? r->measured : NAN;
-    const double factors[] = {1, r->kept_sum > 0 ? measured / r->kept_sum : NAN, (double)r->size * measured / r->level_sum};
+    const double factors[] = {1, r->kept_sum > 0 ? measured / r->kept_sum : NAN,
+                              (double)r->size * measured / r->level_sum};
     tithe_complexity c = {.gap = gap > 0 ? gap : NAN};
     for (int i = 0; i < 3; i++) {
         c.strongly_convex[i] = factors[i] * L / r->problem.l2 * log(start / c.gap);
@@ -103,7 +104,8 @@ static tithe_status blame(const run *r, tithe_status status, tithe_error *error)
     return error->code;
 }
 
-tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result, tithe_error *error)
+tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result,
+                             tithe_error *error)
 {
     if (!options || !result)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");

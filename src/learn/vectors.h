@@ -6,5 +6,7 @@
 
 double ti_dot(size_t n, const double *a, const double *b);
 void ti_add(size_t n, double scale, const double *x, double *y); /* y += scale * x */
+/* Both in one pass: y += scale * x, and x times x. */
+double ti_add_dot(size_t n, double scale, const double *x, double *y);
 
 #endif

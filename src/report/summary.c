@@ -28,14 +28,16 @@ static bool is_baseline(const tithe_trace *trace)
     return fact && strcmp(fact, "yes") == 0;
 }
 
+/* Or at least one of them does not say. */
+static bool same_fact(const tithe_trace *a, const tithe_trace *b, const char *key)
+{
+    const char *one = tithe_trace_find(a, key), *other = tithe_trace_find(b, key);
+    return !one || !other || strcmp(one, other) == 0;
+}
+
 static bool same_problem(const tithe_trace *a, const tithe_trace *b)
 {
-    static const char *const keys[] = {"data", "model", "l2", NULL};
-    for (const char *const *key = keys; *key; key++) {
-        const char *one = tithe_trace_find(a, *key), *other = tithe_trace_find(b, *key);
-        if (one && other && strcmp(one, other) != 0) return false;
-    }
-    return true;
+    return same_fact(a, b, "data") && same_fact(a, b, "model") && same_fact(a, b, "l2");
 }
 
 static double lowest_loss(const tithe_trace *trace)
@@ -45,14 +47,12 @@ static double lowest_loss(const tithe_trace *trace)
     return least;
 }
 
-/* NAN: never reached, or not known what it had cost. */
-static double spent_until(const tithe_trace *trace, double loss, bool by_cost)
+/* The first record with this loss or a lower one. NULL: never reached. */
+static const tithe_trace_record *reaches(const tithe_trace *trace, double loss)
 {
-    for (size_t i = 0; i < tithe_trace_count(trace); i++) {
-        const tithe_trace_record *r = tithe_trace_at(trace, i);
-        if (r->loss <= loss) return by_cost ? r->cost : r->uplink_bytes;
-    }
-    return NAN;
+    for (size_t i = 0; i < tithe_trace_count(trace); i++)
+        if (tithe_trace_at(trace, i)->loss <= loss) return tithe_trace_at(trace, i);
+    return NULL;
 }
 
 static double times(double dense, double ours)
@@ -63,18 +63,20 @@ static double times(double dense, double ours)
 static cheaper than_baseline(const tithe_trace *ours, const tithe_trace *baseline)
 {
     const double a = lowest_loss(ours), b = lowest_loss(baseline);
-    cheaper c = {.kind = CHEAPER_BASELINE, .loss = a > b ? a : b, .times = NAN};
-    if (isnan(a) || isnan(b)) return (cheaper){CHEAPER_UNKNOWN, NAN, NAN, 0};
-    c.times = times(spent_until(baseline, c.loss, true), spent_until(ours, c.loss, true));
-    if (isnan(c.times))
-        c.times = times(spent_until(baseline, c.loss, false), spent_until(ours, c.loss, false));
+    cheaper c = {.kind = CHEAPER_BASELINE, .loss = a > b ? a : b, .times = NAN, .slower = NAN};
+    if (isnan(a) || isnan(b)) return (cheaper){CHEAPER_UNKNOWN, NAN, NAN, NAN, 0};
+    const tithe_trace_record *theirs = reaches(baseline, c.loss), *mine = reaches(ours, c.loss);
+    if (!theirs || !mine) return (cheaper){CHEAPER_UNKNOWN, NAN, NAN, NAN, 0};
+    c.times = times(theirs->cost, mine->cost);
+    if (isnan(c.times)) c.times = times(theirs->uplink_bytes, mine->uplink_bytes);
+    c.slower = times(mine->step, theirs->step);
     if (isnan(c.times)) c.kind = CHEAPER_UNKNOWN;
     return c;
 }
 
 static cheaper than_dense_frames(const tithe_trace *ours)
 {
-    cheaper c = {CHEAPER_UNKNOWN, NAN, NAN, 0};
+    cheaper c = {CHEAPER_UNKNOWN, NAN, NAN, NAN, 0};
     const char *fact = tithe_trace_find(ours, "dense_bytes");
     const tithe_trace_record final = ti_summary_final(ours);
     number_locale locale;
@@ -103,4 +105,12 @@ double tithe_trace_cheaper(const tithe_trace *const *traces, size_t count, size_
     const cheaper c = ti_summary_cheaper(traces, count, i);
     if (loss) *loss = c.loss;
     return c.times;
+}
+
+double tithe_trace_slower(const tithe_trace *const *traces, size_t count, size_t i)
+{
+    const cheaper c = ti_summary_cheaper(traces, count, i);
+    const bool comparable =
+        c.kind == CHEAPER_BASELINE && same_fact(traces[i], traces[c.baseline], "estimator");
+    return comparable ? c.slower : NAN;
 }

@@ -17,6 +17,7 @@ typedef struct cheaper {
     cheaper_kind kind;
     double times;
     double loss;     /* CHEAPER_BASELINE: where the two were compared */
+    double slower;   /* CHEAPER_BASELINE: steps until then, over those of the baseline */
     size_t baseline; /* its place among the traces */
 } cheaper;
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/status.h"
+#include "codec/select.h"
 #include "kernels/kernels.h"
 #include "tuner/search.h"
 
@@ -68,7 +69,15 @@ static const char *reason_of(const cat_search *s)
     return "best efficiency";
 }
 
-static void take(const cat_search *s, tithe_choice *choice)
+/* topk need not look for what was found. */
+static void hand_out(const cat_search *s, ranks *r, tithe_choice *choice)
+{
+    if (s->call->codec->selector != &ti_select_topk || !(s->magnitude > 0)) return;
+    choice->largest = ti_ranks_above(r, s->magnitude, &choice->largest_count);
+    if ((double)choice->largest_count < s->level) choice->largest = NULL; /* zeros go too */
+}
+
+static void take(const cat_search *s, ranks *r, tithe_choice *choice)
 {
     const tithe_tuner_call *c = s->call;
     *choice = (tithe_choice){.level = s->level,
@@ -77,13 +86,14 @@ static void take(const cat_search *s, tithe_choice *choice)
                              .cost = s->level_cost,
                              .reason = reason_of(s)};
     if (s->ends_only) choice->level = lambda_for(s->magnitude, c->gamma);
+    hand_out(s, r, choice);
 }
 
 /* False: a number is not finite, at *bad. */
-static bool search(cat_search *s, size_t *bad)
+static bool search(cat_search *s, ranks *r, size_t *bad)
 {
     const tithe_tuner_call *c = s->call;
-    ranks r = {0};
+    *r = (ranks){0};
     *bad = c->n;
     if (s->kind == PROGRESS_LEVELS) {
         *bad = ti_kernels()->find_nonfinite(c->x, c->n);
@@ -92,14 +102,14 @@ static bool search(cat_search *s, size_t *bad)
         if (s->total.s2 > 0) ti_search_levels(c, s);
         return true;
     }
-    if (ti_search_sampled(s, &r)) return true;
-    *bad = ti_ranks_count(c, &r, &s->total);
+    if (ti_search_sampled(s, r)) return true;
+    *bad = ti_ranks_count(c, r, &s->total);
     if (*bad < c->n) return false;
     if (!(s->total.s2 > 0)) return true;
     if (s->kind == PROGRESS_WATER)
-        ti_search_water(s, &r);
+        ti_search_water(s, r);
     else
-        ti_search_top(s, &r);
+        ti_search_top(s, r);
     return true;
 }
 
@@ -108,15 +118,16 @@ static tithe_status cat_choose(const tithe_tuner_call *c, tithe_choice *choice, 
     tithe_status status = expect_sense(c, error);
     if (status) return status;
     cat_search s;
+    ranks r;
     size_t bad;
     ti_search_start(&s, c);
-    if (!search(&s, &bad)) return fail_nonfinite(c, bad, error);
+    if (!search(&s, &r, &bad)) return fail_nonfinite(c, bad, error);
     if (!(s.total.s2 > 0)) {
         choose_nothing(c, choice);
         return TITHE_OK;
     }
     if (s.failed) return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s", s.failed);
-    take(&s, choice);
+    take(&s, &r, choice);
     return TITHE_OK;
 }
 

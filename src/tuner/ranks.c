@@ -12,6 +12,7 @@ enum {
     DIGIT = 11,
     DIGITS = 1 << DIGIT,
     ALIGNMENT = 64,
+    SORT_FEW = 2048,   /* looking through the bins takes longer */
     BEYOND = 16,       /* entries that a kernel may store too many */
     TOGETHER = 1 << 17 /* entries that the second-level cache keeps between two looks at them */
 };
@@ -80,13 +81,11 @@ void ti_ranks_sort(uint32_t *keys, size_t count, unsigned bits, uint32_t *room)
 
 /* ---- passes ----------------------------------------------------------------------------------------------- */
 
-/* A short vector is sorted as a whole. */
-static size_t sort_all(const tithe_tuner_call *call, ranks *r, top_sums *total)
+/* What is short is sorted as a whole. */
+static void sort_all(ranks *r, top_sums *total)
 {
-    const size_t bad = ti_kernels()->find_nonfinite(call->x, call->n);
-    if (bad < call->n) return bad;
-    for (size_t i = 0; i < call->n; i++) {
-        const uint32_t key = key_of(call->x[i]);
+    for (size_t i = 0; i < r->source_count; i++) {
+        const uint32_t key = key_of(r->source[i]);
         r->keys[r->kept] = key;
         r->kept += key > 0;
     }
@@ -97,7 +96,6 @@ static size_t sort_all(const tithe_tuner_call *call, ranks *r, top_sums *total)
         total->s2 += a * a;
     }
     total->count = (double)r->kept;
-    return call->n;
 }
 
 /* False: something is not finite. */
@@ -127,7 +125,11 @@ size_t ti_ranks_count(const tithe_tuner_call *call, ranks *r, top_sums *total)
 {
     *total = (top_sums){0};
     carve(call, r);
-    if (!r->bins) return sort_all(call, r, total);
+    if (!r->bins) {
+        const size_t bad = ti_kernels()->find_nonfinite(call->x, call->n);
+        if (bad == call->n) sort_all(r, total);
+        return bad;
+    }
     return fill_bins(r, total) ? call->n : ti_kernels()->find_nonfinite(call->x, call->n);
 }
 
@@ -144,6 +146,7 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least
         const select_job job = {
             .source = {(float *)call->x + first, NULL, 0},
             .n = length,
+            .first = (uint32_t)first,
             .least = least,
             .indices = r->keys + count,
             .values = r->survivors + count,
@@ -156,7 +159,23 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least
     }
     r->source = r->survivors;
     r->source_count = count;
-    return finite && r->source_count <= most && fill_bins(r, total);
+    if (finite && count <= call->n / 2) { /* keys find room behind them */
+        r->positions = r->keys;
+        r->keys += count;
+    }
+    if (!finite || count > most) return false;
+    if (count > SORT_FEW) return fill_bins(r, total);
+    r->bins = NULL;
+    sort_all(r, total);
+    return true;
+}
+
+const uint32_t *ti_ranks_above(ranks *r, float magnitude, size_t *count)
+{
+    *count = 0;
+    if (!r->positions) return NULL;
+    *count = ti_kernels()->compact(r->positions, r->survivors, r->source_count, key_of(magnitude));
+    return r->positions;
 }
 
 void ti_ranks_gather(ranks *r)

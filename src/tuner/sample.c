@@ -11,30 +11,35 @@
 #include "tuner/search.h"
 
 enum {
-    SAMPLE = 8192,
-    LEAST = 1 << 17, /* shorter vectors are counted as fast */
+    SAMPLE = 4096,
+    LEAST = 1 << 14, /* shorter vectors are counted as fast */
     MARGIN = 8,      /* of sampled entries, for levels that a sample does not resolve */
     LOOKS = 400      /* at stretches of the levels beyond the entries that were kept */
 };
 
-/* One position from each of SAMPLE equal stretches. */
-static void take_sample(const tithe_tuner_call *call, uint32_t *keys, uint32_t *room)
+static size_t sample_size(size_t n)
 {
-    for (size_t i = 0; i < SAMPLE; i++) {
-        const uint64_t begin = (uint64_t)i * call->n / SAMPLE, end = (uint64_t)(i + 1) * call->n / SAMPLE;
+    return n / 32 < SAMPLE ? n / 32 : SAMPLE;
+}
+
+/* One position from each of `size` equal stretches. */
+static void take_sample(const tithe_tuner_call *call, size_t size, uint32_t *keys, uint32_t *room)
+{
+    for (size_t i = 0; i < size; i++) {
+        const uint64_t begin = (uint64_t)i * call->n / size, end = (uint64_t)(i + 1) * call->n / size;
         keys[i] = f32_bits(call->x[begin + rng_mix(i) % (end - begin)]) & 0x7fffffffu;
     }
-    ti_ranks_sort(keys, SAMPLE, 31, room);
+    ti_ranks_sort(keys, size, 31, room);
 }
 
 /* The rank in the sample that seems best, by looking at ranks that grow by a sixteenth. */
-static size_t guess_rank(const cat_search *s, const uint32_t *keys)
+static size_t guess_rank(const cat_search *s, const uint32_t *keys, size_t size)
 {
-    const double each = (double)s->call->n / SAMPLE;
+    const double each = (double)s->call->n / (double)size;
     top_sums sums = {0};
     size_t best_rank = 0, next = 1;
     double best = 0;
-    for (size_t i = 0; i < SAMPLE && keys[i] > 0; i++) {
+    for (size_t i = 0; i < size && keys[i] > 0; i++) {
         const double a = key_value(keys[i]);
         sums = (top_sums){sums.count + each, sums.s1 + each * a, sums.s2 + each * a * a};
         if (i + 1 < next) continue;
@@ -97,8 +102,9 @@ bool ti_search_sampled(cat_search *s, ranks *r)
     const tithe_tuner_call *call = s->call;
     if (call->n < LEAST) return false;
     uint32_t keys[SAMPLE], room[SAMPLE];
-    take_sample(call, keys, room);
-    if (keys[SAMPLE / 2] == 0 && ti_ranks_count_above(call, r, 1, call->n, &s->total)) {
+    const size_t size = sample_size(call->n);
+    take_sample(call, size, keys, room);
+    if (keys[size / 2] == 0 && ti_ranks_count_above(call, r, 1, call->n, &s->total)) {
         /* Zeros mostly: without them the vector is short. */
         if (!(s->total.s2 > 0)) return true;
         if (s->kind == PROGRESS_WATER)
@@ -108,10 +114,10 @@ bool ti_search_sampled(cat_search *s, ranks *r)
         return true;
     }
     if (s->kind == PROGRESS_WATER || keys[0] >= 0x7f800000u) return false;
-    const size_t rank = 2 * guess_rank(s, keys) + MARGIN;
-    if (rank > SAMPLE / 4) return false;
+    const size_t rank = 2 * guess_rank(s, keys, size) + MARGIN;
+    if (rank > size / 4) return false;
     /* The better the smaller entries are known, the easier the proof: a second try keeps more. */
-    const size_t tries[] = {rank, SAMPLE / 6};
+    const size_t tries[] = {rank, size / 6};
     for (int i = 0; i < 2; i++) {
         if (keys[tries[i]] > 0 && search_above(s, r, keys[tries[i]])) return true;
         ti_search_start(s, call);

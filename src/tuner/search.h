@@ -42,7 +42,8 @@ typedef struct cat_search {
     top_sums total; /* of all magnitudes that are not zero */
     double best;    /* progress |x|^2 per cost */
     double level, level_value, level_progress, level_cost; /* the smallest level that is as good as that */
-    float magnitude;                                       /* ends_only: the smallest that goes */
+    float magnitude; /* selectors by magnitude: the entries of that level are at least so large, all others smaller or
+                      * as large */
     const char *failed;                                    /* a cost that is none */
 } cat_search;
 
@@ -92,7 +93,8 @@ typedef struct ranks {
     size_t kept;
     const float *source; /* what was counted: the vector, or those of its entries that are not too small */
     size_t source_count;
-    float *survivors; /* room for n */
+    float *survivors;    /* room for n */
+    uint32_t *positions; /* of the survivors; NULL: written over */
     double squares;   /* of the whole vector, where survivors were counted */
 } ranks;
 
@@ -105,6 +107,9 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least
                           top_sums *total);
 /* The keys of all bins whose place is not NOT_KEPT, each bin descending from its place on; one more pass. */
 void ti_ranks_gather(ranks *r);
+/* Positions of the entries that are at least `magnitude`, ascending, where they are known: *count of them. Spoils the
+ * survivors. */
+const uint32_t *ti_ranks_above(ranks *r, float magnitude, size_t *count);
 /* Sort what differs in the low `bits` bits, descending. */
 void ti_ranks_sort(uint32_t *keys, size_t count, unsigned bits, uint32_t *room);
 

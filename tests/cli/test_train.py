@@ -213,12 +213,20 @@ def ctrl_c():
     expect([r["name"] for r in json.loads(out)["runs"]] == ["long"], "Ctrl-C, compare: the runs so far")
 
 
+def early_targets():
+    """A target is noticed soon after it is reached, however long the run might have been."""
+    j = train("--data", "w8a-like:scale=0.2", "--workers", "10", "--estimator", "sgd", "--target-loss", "0.5")
+    expect(j["target_reached"] is True and 0.4 < j["loss"] <= 0.5, f"a target that is passed: {j['steps']} steps, {j['loss']}")
+
+
 def divergence():
     for estimator in ("full", "sgd"):
         code, out, err = run("train", "--data", "a9a-like:scale=0.02", "--workers", "4", "--estimator", estimator,
                              "--step-size", "1000", "--steps", "3000", "--trace", "bad.csv", "--report", "bad.html", "--json", "bad.json")
         expect(code == 1 and err.count("\n") == 1, f"divergence, {estimator}: exit status {code}: {err}")
         expect(re.search(r"step \d+", err) and "--step-size" in err, f"divergence, {estimator}: {err}")
+        hint = float(re.search(r"--step-size ([0-9.e+-]*[0-9])", err).group(1))
+        expect(hint < 5, f"divergence, {estimator}: a hint that diverges, too: {err}")
         expect(json.load(open("bad.json", encoding="utf-8"))["steps"] < 3000, "divergence: it went on")
         expect("diverged" in facts("bad.csv").get("ended", "") and os.path.getsize("bad.html") > 1000, "divergence: files")
 
@@ -248,6 +256,7 @@ def bad_options():
             ("--scheme", "ring", "dense"), ("--collective", "rin", "ring"), ("--cost", "paket", "packet"),
             ("--step-size", "fast", "decay"), ("--step-size", "-1", "positive"), ("--average", "mean", "tail"),
             ("--sampling", "importance", "full"), ("--workers", "0", "from 1"), ("--momentum", "1", "0.9999"),
+            ("--steps", "0", "from 1"), ("--epochs", "0", "number from"),
             ("--split", "random", "shuffled"), ("--transport", "udp", "inproc"), ("--tuner", "best", "fixed"),
             ("--target-gap", "-1", "from 0"), ("--downlink-feedback", "ec", "--downlink"), ("--positive", "label=3", "label")):
         refused(f"{option} {value}", pattern, "train", *SMALL, option, value)
@@ -270,6 +279,9 @@ def compare():
         expect("Two runs" in file.read(), "the title")
     code, out, err = run("compare", "runs.txt")
     expect(code == 0 and "cheaper" in out and "top-k" in out, "the table")
+    write("slower.txt", f"all: {shlex.join(SMALL)} --steps 60\ndense:\nboth: --codec natural --downlink natural\n")
+    code, out, err = run("compare", "slower.txt")
+    expect(code == 0 and re.search(r"both took [0-9.]+ times the steps.* predicted: at most 1\.16 times", out), f"the slowdown: {out}")
     write("missed.txt", f"all: {shlex.join(SMALL)} --steps 3\na: --target-loss 0.001\nb:\n")
     code, out, err = run("compare", "missed.txt", "--json", "-")
     expect(code == 1 and [r["target_reached"] for r in json.loads(out)["runs"]] == [False, None], "a target that is missed")
@@ -282,6 +294,8 @@ def compare():
             ("open quote", head + "x: --codec 'raw\n", r"bad.txt:4.*quote"), ("twice", head + "fine:\n", r"bad.txt:4.*line 3"),
             ("all twice", head + "all: --seed 3\n", r"bad.txt:4.*line 2"), ("help", head + "x: --help\n", r"bad.txt:4.*--help"),
             ("many words", head + "x: " + "--seed 1 " * 62 + "\n", r"bad.txt:4.*128 words"),
+            ("bad codec after a long run", head + "x: --codec topkk\n", r"bad.txt:4.*topk"),
+            ("bad estimator after a long run", head + "x: --estimator svrg\n", r"bad.txt:4.*lsvrg"),
             ("no data", "x: --steps 3\n", r"bad.txt:1.*--data"), ("bad codec", f"x: {shlex.join(SMALL)} --codec topkk\n", "bad.txt:1.*topk"),
             ("missing data", "\nx: --data no-such-set\n", "bad.txt:2.*no-such-set"),
             ("no run", "# nothing\n", "bad.txt.*no run"), ("a NUL", b"x: --data a\0b\n", "bad.txt.*no text")):
@@ -311,7 +325,7 @@ def examples():
 
 with tempfile.TemporaryDirectory() as room:
     os.chdir(room)
-    for test in (contract, numbers, files, determinism, ctrl_c, divergence, bad_data, bad_options, compare, examples):
+    for test in (contract, numbers, files, determinism, ctrl_c, early_targets, divergence, bad_data, bad_options, compare, examples):
         start = time.time()
         test()
         print(f"{test.__name__}: {time.time() - start:.1f} s")

@@ -30,7 +30,8 @@ static inline float replayed(const char *name, const float *x, unsigned size, si
         while (bit < size) bit *= 2;
         return nested(x, size, n, i, 0, bit);
     }
-    unsigned first = 0; /* star: rank order; ring: the order that begins with the part's own rank */
+    unsigned first =
+        0; /* star and direct: rank order; ring: the order that begins with the part's own rank */
     if (strcmp(name, "ring") == 0) {
         const size_t longer = n % size, each = n / size;
         const size_t in_longer = longer * (each + 1);
@@ -41,7 +42,7 @@ static inline float replayed(const char *name, const float *x, unsigned size, si
     return sum;
 }
 
-/* All bytes that all ranks send for one all-reduce: each of the three moves 2(N-1) whole vectors. */
+/* All bytes that all ranks send for one all-reduce: each of them moves 2(N-1) whole vectors. */
 static inline uint64_t reduce_bytes(unsigned size, size_t n)
 {
     return 2 * (uint64_t)(size - 1) * n * sizeof(float);
@@ -49,7 +50,8 @@ static inline uint64_t reduce_bytes(unsigned size, size_t n)
 
 static inline uint64_t reduce_messages(const char *name, unsigned size)
 {
-    return 2 * (uint64_t)(size - 1) * (strcmp(name, "ring") == 0 ? size : 1);
+    const bool by_parts = strcmp(name, "ring") == 0 || strcmp(name, "direct") == 0;
+    return 2 * (uint64_t)(size - 1) * (by_parts ? size : 1);
 }
 
 static inline uint64_t gather_bytes(const char *name, unsigned size, const size_t *lengths)

@@ -29,6 +29,10 @@ static void check_reduce(const tithe_collective *how, unsigned size, size_t n)
                    (double)vectors[r][i], i, (double)sum);
     }
     const uint64_t messages = size == 1 ? 0 : reduce_messages(how->name, size);
+    uint64_t bytes = 0;
+    for (unsigned r = 0; r < size; r++) bytes += how->reduce_bytes(size, r, n);
+    expect(bytes == reduce_bytes(size, n), "%s, %u ranks, n = %zu: says %llu bytes", how->name, size, n,
+           (unsigned long long)bytes);
     expect(comm.sent_bytes == reduce_bytes(size, n) && comm.sent_messages == messages,
            "%s, %u ranks, n = %zu: %llu bytes in %llu messages", how->name, size, n,
            (unsigned long long)comm.sent_bytes, (unsigned long long)comm.sent_messages);
@@ -41,7 +45,7 @@ static void every_rank_has_the_sum_to_the_bit(void **state)
 {
     (void)state;
     for (const tithe_collective *const *how = tithe_collectives(); *how; how++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t s = 0; (*how)->ordered && s < sizeof sizes / sizeof *sizes; s++)
             for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
                 check_reduce(*how, sizes[s], lengths[l]);
 }
@@ -90,6 +94,49 @@ static void gather_counts_what_travels(void **state)
         }
 }
 
+/* Every root, and blocks that ranks share or do not. */
+static void broadcast_reaches_everybody(void **state)
+{
+    (void)state;
+    for (unsigned size = 1; size <= 17; size++)
+        for (unsigned root = 0; root < size; root++) {
+            uint8_t rooms[17][8] = {0}, *blocks[17];
+            for (unsigned r = 0; r < size; r++) blocks[r] = rooms[r];
+            memcpy(rooms[root], "indices", 7);
+            size_t length = 7;
+            tithe_comm comm = tithe_comm_local(size);
+            tithe_error error = {0};
+            assert_int_equal(tithe_broadcast(&comm, root, blocks, 8, &length, &error), TITHE_OK);
+            uint64_t bytes = 0;
+            for (unsigned r = 0; r < size; r++) {
+                expect(memcmp(rooms[r], "indices", 8) == 0, "%u ranks, root %u: rank %u has nothing", size,
+                       root, r);
+                bytes += tithe_broadcast_bytes(size, r, root, length);
+            }
+            assert_true(comm.sent_bytes == (size - 1) * 11u && bytes == comm.sent_bytes);
+            assert_true(comm.sent_messages == (size - 1) * 2u);
+        }
+    uint8_t room[4], *blocks[] = {room, room};
+    tithe_comm comm = tithe_comm_local(2);
+    size_t length = 5;
+    assert_int_equal(tithe_broadcast(&comm, 0, blocks, 4, &length, NULL), TITHE_E_ARGUMENT);
+    length = 4;
+    assert_int_equal(tithe_broadcast(&comm, 2, blocks, 4, &length, NULL), TITHE_E_ARGUMENT);
+}
+
+/* Not on every transport, and it says where it is. */
+static void native_is_refused_here(void **state)
+{
+    (void)state;
+    tithe_comm comm = tithe_comm_local(2);
+    float x = 1, y = 2, *vectors[] = {&x, &y};
+    tithe_error error = {0};
+    assert_int_equal(tithe_all_reduce(&comm, tithe_collective_find("native"), vectors, 1, NULL, &error),
+                     TITHE_E_SPEC);
+    assert_non_null(strstr(error.text, "inproc"));
+    assert_true(x == 1 && y == 2 && comm.sent_bytes == 0);
+}
+
 static void scratch_is_asked_for(void **state)
 {
     (void)state;
@@ -108,6 +155,8 @@ int main(void)
         cmocka_unit_test(every_rank_has_the_sum_to_the_bit),
         cmocka_unit_test(orders_can_be_told_apart),
         cmocka_unit_test(gather_counts_what_travels),
+        cmocka_unit_test(broadcast_reaches_everybody),
+        cmocka_unit_test(native_is_refused_here),
         cmocka_unit_test(scratch_is_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

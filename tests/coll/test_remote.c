@@ -80,6 +80,11 @@ static void check_reduce(const tithe_collective *how, unsigned size, size_t n, u
     run_all(all, count, reduce_here);
     uint64_t bytes = 0, messages = 0;
     for (unsigned p = 0; p < count; p++) {
+        uint64_t own = 0;
+        for (unsigned i = 0; i < all[p].comm.local; i++)
+            own += how->reduce_bytes(size, all[p].comm.first + i, n);
+        expect(all[p].comm.sent_bytes == own, "%s, %u ranks: process %u sent %llu bytes, not %llu", how->name,
+               size, p, (unsigned long long)all[p].comm.sent_bytes, (unsigned long long)own);
         bytes += all[p].comm.sent_bytes;
         messages += all[p].comm.sent_messages;
         free(all[p].scratch_vector);
@@ -103,7 +108,7 @@ static void sums_are_the_same_over_a_transport(void **state)
     static const unsigned sizes[] = {2, 3, 4, 5, 8, 13, 17};
     static const size_t lengths[] = {0, 1, 2, 7, 1000};
     for (const tithe_collective *const *how = tithe_collectives(); *how; how++)
-        for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (unsigned s = 0; (*how)->ordered && s < sizeof sizes / sizeof *sizes; s++)
             for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
                 for (unsigned most = 1; most <= 3; most++) check_reduce(*how, sizes[s], lengths[l], most);
 }
@@ -127,6 +132,11 @@ static void check_gather(const tithe_collective *how, unsigned size, unsigned mo
     run_all(all, count, gather_here);
     uint64_t bytes = 0;
     for (unsigned p = 0; p < count; p++) {
+        uint64_t own = 0;
+        for (unsigned i = 0; i < all[p].comm.local; i++)
+            own += how->gather_bytes(size, all[p].comm.first + i, all[0].lengths);
+        expect(all[p].comm.sent_bytes == own, "%s, %u ranks: process %u sent %llu bytes, not %llu", how->name,
+               size, p, (unsigned long long)all[p].comm.sent_bytes, (unsigned long long)own);
         bytes += all[p].comm.sent_bytes;
         for (unsigned r = 0; r < size; r++) {
             expect(bytes_are(all[p].blocks[r], all[p].lengths[r], (uint8_t)(r + 1)) &&
@@ -148,11 +158,80 @@ static void blocks_arrive_over_a_transport(void **state)
             for (unsigned most = 1; most <= 3; most++) check_gather(*how, size, most);
 }
 
+static void *broadcast_here(void *argument)
+{
+    process *p = argument;
+    p->status = tithe_broadcast(&p->comm, (unsigned)p->n, p->blocks, 64, &p->lengths[0], &p->error);
+    return NULL;
+}
+
+/* `n` is the root. Nobody else knows the length; a root that says too much is stopped by the first who hears it. */
+static void check_broadcast(unsigned size, unsigned root, unsigned most)
+{
+    network net;
+    process all[MOST_RANKS];
+    assert_true(network_open(&net, size));
+    const unsigned count = deal(all, &net, size, most);
+    for (unsigned p = 0; p < count; p++) {
+        const tithe_comm *c = &all[p].comm;
+        const bool here = root >= c->first && root < c->first + c->local;
+        all[p].how = tithe_collective_find("tree"); /* named in messages */
+        all[p].n = root;
+        all[p].lengths[0] = here ? 41 : 0;
+        for (unsigned i = 0; i < c->local; i++) {
+            all[p].blocks[i] = calloc(64, 1);
+            if (c->first + i == root) memset(all[p].blocks[i], 0x5a, 41);
+        }
+    }
+    run_all(all, count, broadcast_here);
+    for (unsigned p = 0; p < count; p++) {
+        uint64_t own = 0;
+        assert_int_equal(all[p].lengths[0], 41);
+        for (unsigned i = 0; i < all[p].comm.local; i++) {
+            own += tithe_broadcast_bytes(size, all[p].comm.first + i, root, 41);
+            expect(bytes_are(all[p].blocks[i], 41, 0x5a), "%u ranks, root %u: rank %u", size, root,
+                   all[p].comm.first + i);
+            free(all[p].blocks[i]);
+        }
+        assert_true(all[p].comm.sent_bytes == own);
+    }
+    queues.close(&net);
+}
+
+static void a_block_reaches_everybody_over_a_transport(void **state)
+{
+    (void)state;
+    static const unsigned sizes[] = {2, 3, 4, 7, 8, 13};
+    for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (unsigned root = 0; root < sizes[s]; root++)
+            for (unsigned most = 1; most <= 3; most++) check_broadcast(sizes[s], root, most);
+}
+
+/* A length that nobody could have meant is refused before anything is written. */
+static void too_long_a_block_is_refused(void **state)
+{
+    (void)state;
+    network net;
+    assert_true(network_open(&net, 2));
+    const uint8_t head[4] = {65, 0, 0, 0};
+    assert_int_equal(queues.send(&net, 1, 0, head, 4, NULL), TITHE_OK);
+    process p[2];
+    deal(p, &net, 2, 1);
+    uint8_t block[64];
+    p[0].n = 1;
+    p[0].blocks[0] = block;
+    broadcast_here(&p[0]);
+    assert_int_equal(p[0].status, TITHE_E_CORRUPT);
+    assert_non_null(strstr(p[0].error.text, "65"));
+    queues.close(&net);
+}
+
 /* Rank 1 never comes. */
 static void whoever_waits_in_vain_is_told(void **state)
 {
     (void)state;
     for (const tithe_collective *const *how = tithe_collectives(); *how; how++) {
+        if (!(*how)->ordered) continue;
         network net;
         process p[2];
         assert_true(network_open(&net, 2));
@@ -190,6 +269,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_the_same_over_a_transport),
         cmocka_unit_test(blocks_arrive_over_a_transport),
+        cmocka_unit_test(a_block_reaches_everybody_over_a_transport),
+        cmocka_unit_test(too_long_a_block_is_refused),
         cmocka_unit_test(whoever_waits_in_vain_is_told),
         cmocka_unit_test(the_example_runs),
     };

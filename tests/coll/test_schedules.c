@@ -48,7 +48,7 @@ static void every_send_has_its_receive(void **state)
         for (unsigned s = 0; s < SIZES; s++) {
             const unsigned size = sizes[s];
             tithe_move moves[MOST];
-            const unsigned rounds = (*c)->reduce_rounds(size);
+            const unsigned rounds = (*c)->reduce ? (*c)->reduce_rounds(size) : 0;
             for (unsigned round = 0; round < rounds; round++) {
                 for (unsigned r = 0; r < size; r++) moves[r] = move_of((*c)->reduce, size, r, round);
                 check_round((*c)->name, moves, size, (*c)->parts(size), round);
@@ -66,7 +66,7 @@ static void sums_count_everybody_once(void **state)
 {
     (void)state;
     for (const tithe_collective *const *c = tithe_collectives(); *c; c++)
-        for (unsigned s = 0; s < SIZES; s++) {
+        for (unsigned s = 0; (*c)->reduce && s < SIZES; s++) {
             const unsigned size = sizes[s], parts = (*c)->parts(size);
             static uint64_t has[MOST][MOST], before[MOST][MOST]; /* bit q: rank q is in */
             for (unsigned r = 0; r < size; r++)
@@ -117,6 +117,40 @@ static void blocks_reach_everybody(void **state)
         }
 }
 
+/* What a schedule sends, added up move by move, is what the collective says that it sends. */
+static void bytes_are_those_of_the_schedule(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {0, 1, 2, 7, 63, 64, 65, 1000};
+    for (const tithe_collective *const *c = tithe_collectives(); *c; c++)
+        for (unsigned s = 0; (*c)->reduce && s < SIZES; s++)
+            for (unsigned r = 0; r < sizes[s]; r++) {
+                const unsigned size = sizes[s], parts = (*c)->parts(size);
+                for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+                    uint64_t bytes = 0;
+                    for (unsigned round = 0; round < (*c)->reduce_rounds(size); round++) {
+                        const tithe_move m = move_of((*c)->reduce, size, r, round);
+                        if (m.to == TITHE_NOBODY) continue;
+                        bytes += 4 * (tithe_part_begin(lengths[l], parts, m.send_end) -
+                                      tithe_part_begin(lengths[l], parts, m.send));
+                    }
+                    expect((*c)->reduce_bytes(size, r, lengths[l]) == bytes,
+                           "%s %u/%u, n = %zu: not %llu bytes", (*c)->name, r, size, lengths[l],
+                           (unsigned long long)bytes);
+                }
+                if (!(*c)->gather) continue;
+                size_t blocks[MOST];
+                uint64_t bytes = 0;
+                for (unsigned q = 0; q < size; q++) blocks[q] = (q * 37 + 5) % 50 * (q % 3 != 1);
+                for (unsigned round = 0; round < (*c)->gather_rounds(size); round++) {
+                    const tithe_move m = move_of((*c)->gather, size, r, round);
+                    for (unsigned p = m.send; m.to != TITHE_NOBODY && p < m.send_end; p++) bytes += blocks[p];
+                }
+                expect((*c)->gather_bytes(size, r, blocks) == bytes, "%s %u/%u: not %llu bytes", (*c)->name,
+                       r, size, (unsigned long long)bytes);
+            }
+}
+
 static void parts_cover_the_vector(void **state)
 {
     (void)state;
@@ -134,7 +168,7 @@ static void parts_cover_the_vector(void **state)
         }
 }
 
-/* The formulas of tyagi2023 (its table of costs), written down again. */
+/* The formulas of tyagi2023artopk (its table of costs), written down again. */
 static void seconds_follow_the_paper(void **state)
 {
     (void)state;
@@ -147,6 +181,10 @@ static void seconds_follow_the_paper(void **state)
         assert_true(fabs(ring - (2 * (N - 1) * a + 2 * (N - 1) / N * M * b)) <= 1e-12 * ring);
         assert_true(fabs(tree - (2 * a * log_N + 2 * log_N * M * b)) <= 1e-12 * tree);
         assert_true(fabs(star - (2 * a + 2 * (N - 1) * M * b)) <= 1e-12 * star);
+        const double broadcast = tithe_broadcast_seconds(sizes[s], M, a, 1 / b);
+        assert_true(fabs(broadcast - (a * log_N + log_N * M * b)) <= 1e-12 * broadcast);
+        const double direct = tithe_collective_find("direct")->reduce_seconds(sizes[s], M, a, 1 / b);
+        assert_true(fabs(direct - (2 * a + 2 * (N - 1) / N * M * b)) <= 1e-12 * direct);
     }
 }
 
@@ -162,9 +200,10 @@ static void names_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_send_has_its_receive), cmocka_unit_test(sums_count_everybody_once),
-        cmocka_unit_test(blocks_reach_everybody),     cmocka_unit_test(parts_cover_the_vector),
-        cmocka_unit_test(seconds_follow_the_paper),   cmocka_unit_test(names_are_found),
+        cmocka_unit_test(every_send_has_its_receive),      cmocka_unit_test(sums_count_everybody_once),
+        cmocka_unit_test(blocks_reach_everybody),          cmocka_unit_test(parts_cover_the_vector),
+        cmocka_unit_test(seconds_follow_the_paper),        cmocka_unit_test(names_are_found),
+        cmocka_unit_test(bytes_are_those_of_the_schedule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "support.h"
 
 typedef struct wanted {
-    const char *codec, *downlink, *feedback, *downlink_feedback, *scheme, *collective, *cost;
+    const char *codec, *downlink, *feedback, *downlink_feedback, *scheme, *collective, *cost, *leader;
     unsigned ranks;
     size_t n;
     bool measure, count_paper;
@@ -55,6 +55,7 @@ static inline group *group_start(const wanted *w, tithe_exchange_config *config)
                                           w->downlink_feedback ? feedback_of(w->downlink_feedback) : NULL,
                                       .scheme = w->scheme,
                                       .collective = w->collective,
+                                      .leader = w->leader,
                                       .cost = g->cost,
                                       .count_paper = w->count_paper,
                                       .seed = SEED,

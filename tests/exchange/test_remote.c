@@ -17,7 +17,7 @@ int example_main(void);
 enum { RANKS_HERE = 4, LENGTH = 701, STEPS = 5 };
 
 typedef struct method {
-    const char *codec, *feedback, *downlink, *downlink_feedback, *scheme, *collective;
+    const char *codec, *feedback, *downlink, *downlink_feedback, *scheme, *collective, *leader;
     bool skips; /* ranks 1 and 3, in odd steps, or 0 and 2 */
 } method;
 
@@ -25,6 +25,14 @@ static const method methods[] = {
     {.codec = "all|raw", .collective = "ring"},
     {.codec = "all|raw", .collective = "tree"},
     {.codec = "all|raw", .collective = "star"},
+    {.codec = "all|raw", .collective = "direct"},
+    {.codec = "topk:k=10", .feedback = "ec", .collective = "tree"},
+    {.codec = "natural", .collective = "tree"},
+    {.codec = "topk:k=10", .feedback = "ec", .scheme = "artopk"},
+    {.codec = "topk:k=10", .feedback = "ec", .scheme = "artopk", .leader = "variance", .collective = "tree"},
+    {.codec = "topk:k=3", .feedback = "ec", .scheme = "artopk", .leader = "auto", .collective = "direct"},
+    {.codec = "topk:keep=0.2|natural", .feedback = "ec", .scheme = "artopk", .leader = "variance"},
+    {.codec = "topk:k=3|f16", .feedback = "ec", .scheme = "artopk"},
     {.codec = "topk:k=10", .feedback = "ec"}, /* few bytes: frames are gathered */
     {.codec = "natural"},                     /* many: messages are summed by parts */
     {.codec = "all|raw", .scheme = "gather"},
@@ -48,6 +56,7 @@ static wanted wanted_of(const method *m)
                     .downlink_feedback = m->downlink_feedback,
                     .scheme = m->scheme,
                     .collective = m->collective,
+                    .leader = m->leader,
                     .ranks = RANKS_HERE,
                     .n = LENGTH};
 }

@@ -1,5 +1,6 @@
 /* test_constants.c - L against eigenvalues found in another way, the constants of rows against known answers, and the
  * noise at a point against its definition, gradient by gradient. */
+#include "learn/constants.h"
 #include "learn/problems.h"
 
 /* ---- L --------------------------------------------------------------------------------------------------- */
@@ -186,7 +187,9 @@ static void noise_is_its_definition(void **state)
             ROWS, D, WORKERS, spec ? TITHE_TASK_NUMBER : TITHE_TASK_BINARY, spec == 0, .seed = 5});
         const tithe_problem p = problem_of(spec ? "least-squares" : "logistic", data, 0.1);
         double *x = random_point(D, 0.5, 1);
-        long double uniform = 0, importance = 0, zeta = 0, g[D], row[D];
+        long double uniform = 0, importance = 0, own = 0, zeta = 0, g[D], row[D];
+        double
+            weights[ROWS]; /* of draws with P(i) in proportion to i + 1, counted from a worker's first row */
         for (unsigned w = 0; w < WORKERS; w++) {
             const size_t from = data->begin[w], to = data->begin[w + 1];
             const long double m = to - from, share = WORKERS * m / ROWS;
@@ -200,6 +203,10 @@ static void noise_is_its_definition(void **state)
                 for (size_t j = 0; j < D; j++) length += powl((long double)value_at(data, i, j), 2);
                 true_sum(&p, i, i + 1, share, x, row);
                 for (size_t j = 0; j < D; j++) uniform += (row[j] - g[j]) * (row[j] - g[j]) / m / WORKERS;
+                const long double drawn = (i - from + 1) / (m * (m + 1) / 2);
+                weights[i] = (double)(share / (m * drawn));
+                true_sum(&p, i, i + 1, share / (m * drawn), x, row);
+                for (size_t j = 0; j < D; j++) own += drawn * (row[j] - g[j]) * (row[j] - g[j]) / WORKERS;
                 if (length == 0) continue; /* never drawn */
                 const long double chance = length / lengths;
                 true_sum(&p, i, i + 1, share / (m * chance), x, row);
@@ -213,6 +220,9 @@ static void noise_is_its_definition(void **state)
                uniform);
         expect(fabsl((long double)c.sigma_star_IS - importance) < 1e-13L, "%.16g, not %.16Lg",
                c.sigma_star_IS, importance);
+        double sigma = NAN;
+        assert_int_equal(ti_noise(&p, NULL, x, weights, &c, &sigma, NULL), TITHE_OK);
+        expect(fabsl((long double)sigma - own) < 1e-13L * own, "%.16g, not %.16Lg", sigma, own);
         expect(fabsl((long double)c.zeta_star - zeta) < 1e-13L, "%.16g, not %.16Lg", c.zeta_star, zeta);
         free(x);
         data_drop(data);

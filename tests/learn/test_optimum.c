@@ -57,6 +57,29 @@ static void minima_are_certified(void **state)
     }
 }
 
+static bool count_down(void *context)
+{
+    unsigned *left = context;
+    return *left && --*left;
+}
+
+static void a_search_ends_when_it_is_told_to(void **state)
+{
+    (void)state;
+    tithe_data *data = data_make((data_wanted){300, 20, 4, TITHE_TASK_BINARY, .seed = 1});
+    const tithe_problem p = problem_of("logistic", data, 1e-6);
+    double *x = numbers(p.size);
+    for (unsigned asked = 1; asked < 6; asked++) { /* nothing that is half done gets into the cache either */
+        unsigned left = asked;
+        tithe_optimum o = {.x = x, .go_on = count_down, .context = &left};
+        assert_int_equal(tithe_problem_optimum(&p, NULL, NULL, &o, NULL), TITHE_OK);
+        assert_true(!o.certified && isnan(o.loss) && !o.cached && left == 0 && o.iterations <= asked);
+    }
+    assert_true(minimum(&p, "", x).certified);
+    free(x);
+    data_drop(data);
+}
+
 /* (A'A/N + l2) x = A'b/N, by elimination. */
 static void least_squares_has_its_closed_form(void **state)
 {
@@ -246,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(minima_are_certified),
+        cmocka_unit_test(a_search_ends_when_it_is_told_to),
         cmocka_unit_test(least_squares_has_its_closed_form),
         cmocka_unit_test(without_convexity_there_is_no_certificate),
         cmocka_unit_test(the_cache_is_used_and_damage_is_noticed),

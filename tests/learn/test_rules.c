@@ -214,6 +214,9 @@ static void slowdown_follows_the_poster(void **state)
     assert_true(fabs(ti_theory_slowdown(0.125, 0.125, 4, 8, 0.1) -
                      1.125 * (1.125 * 0.5 + (1 + 0.125 / 8) * 0.1) / (0.5 + 0.1)) < 1e-12);
     assert_true(ti_theory_slowdown(0, 0, 4, 8, 0.1) == 1);
+    /* Noise of unknown size counts in the long run; a certain accuracy cannot be predicted with it. */
+    assert_true(ti_theory_slowdown(0.125, 0.125, NAN, 8, 0) == 1.125 * 1.125);
+    assert_true(isnan(ti_theory_slowdown(0.125, 0.125, NAN, 8, 0.1)));
 }
 
 int main(void)

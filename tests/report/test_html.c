@@ -120,6 +120,10 @@ static void savings_are_taken_at_the_same_loss(void **state)
     cheaper c = ti_summary_cheaper(both, 2, 0);
     assert_true(c.kind == CHEAPER_BASELINE && c.baseline == 1 && c.loss == 0.45 && c.times == 25);
     assert_true(ti_summary_cheaper(both, 2, 1).times == 1);
+    assert_true(tithe_trace_slower(both, 2, 0) == 2 && tithe_trace_slower(both, 2, 1) == 1);
+    assert_int_equal(tithe_trace_fact(dense, "estimator", "full"), TITHE_OK);
+    assert_int_equal(tithe_trace_fact(ours, "estimator", "sgd"), TITHE_OK);
+    assert_true(isnan(tithe_trace_slower(both, 2, 0))); /* steps of another kind */
 
     /* A baseline of another problem is none. */
     assert_int_equal(tithe_trace_fact(dense, "data", "a9a"), TITHE_OK);

@@ -15,7 +15,10 @@ tithe = os.environ["TITHE"]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = tempfile.mkdtemp()
 passed = failed = 0
-DATA = ["--data", "a9a-like:scale=0.03"]
+DATA = ["--data", "a9a-like:scale=0.03"] # 977 rows
+WEIGHTS = os.path.join(environment["XDG_CACHE_HOME"], "weights")
+with open(WEIGHTS, "w", encoding="ascii") as file:
+    file.writelines(f"{1 + i % 50}\n" for i in range(977))
 
 
 def check(ok, what):
@@ -57,7 +60,14 @@ METHODS = {
     "dense": "",
     "dense over a tree": "--collective tree",
     "dense over a star": "--collective star",
+    "dense by owners": "--collective direct",
     "top-k": "--codec topk:keep=0.05",
+    "top-k over a tree": "--codec topk:keep=0.05 --collective tree",
+    "AR-Top-k": "--codec topk:keep=0.05 --feedback ec --tuner fixed --scheme artopk --collective ring",
+    "AR-Top-k over a tree, by variance": "--codec topk:keep=0.05 --scheme artopk --collective tree --leader variance",
+    "AR-Top-k, either rule": "--codec topk:k=9 --scheme artopk --collective direct --leader auto",
+    "AR-Top-k, natural": "--codec topk:keep=0.1|natural --scheme artopk",
+    "AR-Top-k, half": "--codec topk:keep=0.1|f16 --scheme artopk --leader variance",
     "gather of long frames": "--codec natural --feedback none",
     "both ways": "--codec natural --downlink natural",
     "both ways, the server keeps": "--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp",
@@ -68,6 +78,7 @@ METHODS = {
     "clients, dense": "--clients 2/round",
     "local steps": "--codec topk:keep=0.1 --local-steps 3 --momentum 0.5",
     "lsvrg": "--estimator lsvrg --codec threshold:lambda=0.05 --average weighted",
+    "weights from a file": f"--estimator sgd --sampling {WEIGHTS} --codec natural",
     "sgd": "--estimator sgd --sampling importance --codec randk:keep=0.2",
 }
 SAME = ["model_hash", "steps", "loss", "gap", "uplink_bytes", "downlink_bytes", "cost", "downlink_cost", "paper_bits", "L", "L_US",
@@ -92,6 +103,20 @@ def same(here, there, what):
         for key in SAME:
             check(here[key] == there[key], f"{what}: {key} is {there[key]}, but {here[key]} in one process")
         check(there["sent_bytes"] >= here["sent_bytes"], f"{what}: sent {there['sent_bytes']}, in one process {here['sent_bytes']}")
+
+
+def native():
+    """The MPI library's own all-reduce: the same run up to rounding, and not where bits are promised."""
+    common = [*DATA, "--workers", "3", "--steps", "12", "--json", "-"]
+    here = answer([tithe, "train", *common], "ring in one process")
+    there = answer([*mpi(3), *common, "--collective", "native"], "native over MPI")
+    if here and there:
+        check(abs(here["loss"] - there["loss"]) < 1e-6 * here["loss"], f"native: loss {there['loss']}, not {here['loss']}")
+        check(there["collective"] == "native", "native: says so")
+    refused = run([*mpi(2), *DATA, "--workers", "2", "--steps", "1", "--collective", "native", "--deterministic"])
+    check(refused.returncode != 0 and "--deterministic" in refused.stderr, f"native under --deterministic: {refused.stderr[:200]}")
+    refused = run([tithe, "train", *DATA, "--steps", "1", "--collective", "native"])
+    check(refused.returncode == 2 and "inproc" in refused.stderr, f"native in one process: {refused.stderr[:200]}")
 
 
 def roles():
@@ -149,6 +174,26 @@ def lost_worker():
     check(time.time() - start < 12, "lost worker: within the deadline")
 
 
+def interrupted():
+    """Ctrl-C reaches every process at another moment; all of them end at the same step, and the first one speaks."""
+    for estimator in ("full", "sgd"):
+        process = subprocess.Popen([tithe, "train", "--data", "gen:sparse:rows=400,features=60,density=0.2", "--transport", "zmq",
+                                    "--local", "3", "--estimator", estimator, "--epochs", "1000000", "--target-loss", "0", "--json", "-"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+                                   start_new_session=True)
+        time.sleep(3)
+        check(process.poll() is None, f"Ctrl-C, {estimator}: the run was over before it began")
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = "{}", "it hangs"
+        answer = json.loads(out or "{}")
+        check(process.returncode == 1 and not err and answer.get("stopped") is True and answer.get("steps", 0) > 0,
+              f"Ctrl-C, {estimator}: exit status {process.returncode}: {out[:200]} {err}")
+
+
 transports = [name for name in ("mpi", "zmq") if has(name)]
 if "mpi" in transports and not shutil.which(mpirun):
     transports.remove("mpi")
@@ -156,10 +201,13 @@ for name in ("mpi", "zmq"):
     if name not in transports:
         print(f"SKIP: no {name} in this build, or no mpirun")
 compare(transports)
+if "mpi" in transports:
+    native()
 if "zmq" in transports:
     roles()
     mismatch()
     lost_worker()
+    interrupted()
 shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 77 if not transports else 0)

@@ -277,6 +277,60 @@ static void the_frame_keeps_the_promise(void **state)
         }
 }
 
+/* A frame of this level, from what the choice found, or from scratch. */
+static size_t frame_of(const asked *a, const float *x, size_t n, double level, const uint32_t *largest, size_t count,
+                       uint8_t *frame)
+{
+    const size_t work = tithe_codec_scratch(a->codec, n);
+    tithe_call call = {.form = TITHE_EXCHANGE,
+                       .level = level,
+                       .largest = largest,
+                       .largest_count = count,
+                       .scratch = malloc(work + 1),
+                       .scratch_size = work};
+    tithe_frame_info info = {0};
+    tithe_error error = {0};
+    const tithe_status status =
+        tithe_encode(a->codec, &call, x, n, frame, tithe_codec_bound(a->codec, n), &info, &error);
+    expect(!status || status == TITHE_E_RANGE, "%s", error.text);
+    free(call.scratch);
+    return info.bytes;
+}
+
+/* Positions that the tuner hands out spare topk its pass, and change no bit; those that cannot be are left alone. */
+static void what_was_found_is_taken_over(void **state)
+{
+    (void)state;
+    static const char *const codecs[] = {"topk|raw", "topk|sign"}, *const costs[] = {"bits", "802.15.4", "affine:c0=1e5"};
+    static const size_t sizes[] = {300, 20000, 50000, 200000};
+    static float x[200000];
+    static const uint32_t beyond[] = {1, 2, UINT32_MAX}, falling[] = {5, 4, 3};
+    dice d = {4};
+    unsigned handed = 0;
+    for (int c = 0; c < 24; c++)
+        for (int kind = 0; kind < IN_KINDS; kind++) {
+            const size_t n = sizes[c % 4];
+            asked a = ask_open(codecs[c / 4 % 2], costs[c / 8], false, n);
+            fill_tuned((tuned_input)kind, x, n, &d);
+            const tithe_choice choice = ask(&a, x, n);
+            uint8_t *plain = malloc(tithe_codec_bound(a.codec, n)), *known = malloc(tithe_codec_bound(a.codec, n));
+            const size_t length = frame_of(&a, x, n, choice.level, NULL, 0, plain);
+            handed += choice.largest != NULL;
+            if (choice.largest) assert_true((double)choice.largest_count >= choice.level);
+            assert_int_equal(frame_of(&a, x, n, choice.level, choice.largest, choice.largest_count, known), length);
+            assert_memory_equal(known, plain, length);
+            const size_t three = frame_of(&a, x, n, 3, NULL, 0, plain);
+            assert_int_equal(frame_of(&a, x, n, 3, beyond, 3, known), three);
+            assert_memory_equal(known, plain, three);
+            assert_int_equal(frame_of(&a, x, n, 3, falling, 3, known), three);
+            assert_memory_equal(known, plain, three);
+            free(plain);
+            free(known);
+            ask_close(&a);
+        }
+    assert_true(handed > 24);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +344,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_tuned_is_refused),
         cmocka_unit_test(fixed_leaves_the_level_alone),
         cmocka_unit_test(the_frame_keeps_the_promise),
+        cmocka_unit_test(what_was_found_is_taken_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,265 @@
+/* cmd_plan.c - tithe plan: which scheme, collective and level is cheapest on a link, and does compression pay at all? */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "amounts.h"
+#include "files.h"
+#include "json.h"
+#include "options.h"
+#include "plan_map.h"
+#include "text.h"
+#include "verbs.h"
+
+enum { MOST_KEEPS = 64, MOST_PATH = 1024 };
+
+/* ---- how fast codecs are here: measured once, and kept --------------------------------------------------------- */
+
+static bool speed_path(char *path)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = -1;
+    if (cache && *cache)
+        length = snprintf(path, MOST_PATH, "%s/tithe", cache);
+    else if (home && *home)
+        length = snprintf(path, MOST_PATH, "%s/.cache/tithe", home);
+    if (length < 0 || length >= MOST_PATH - 64) return false;
+    mkdir(path, 0700); /* may be there already; whoever cannot write has no cache */
+    snprintf(path + length, MOST_PATH - (size_t)length, "/speed-%s-%s", tithe_version(),
+             tithe_kernels_name());
+    return true;
+}
+
+static bool read_speed(const char *path, tithe_speed *s)
+{
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    const bool fine = fscanf(file, "%lf %lf %lf", &s->encode_value, &s->encode_entry, &s->decode_entry) == 3;
+    fclose(file);
+    return fine && s->encode_value >= 0 && s->encode_entry >= 0 && s->decode_entry >= 0 &&
+           s->encode_value < 1 && s->encode_entry < 1 && s->decode_entry < 1;
+}
+
+static tithe_status find_speed(tithe_speed *s, tithe_error *error)
+{
+    char path[MOST_PATH], text[120];
+    const bool cached = speed_path(path);
+    if (cached && read_speed(path, s)) return TITHE_OK;
+    text_progress("measuring how fast codecs are here");
+    const tithe_status status = tithe_speed_measure(s, error);
+    text_progress_end();
+    if (status || !cached) return status;
+    FILE *file = fopen(path, "w");
+    const int length =
+        snprintf(text, sizeof text, "%.9g %.9g %.9g\n", s->encode_value, s->encode_entry, s->decode_entry);
+    if (file) fwrite(text, 1, (size_t)length, file);
+    if (file) fclose(file);
+    return TITHE_OK;
+}
+
+/* ---- what is asked for ------------------------------------------------------------------------------------------- */
+
+typedef struct plan_options {
+    const char *params, *layers, *workers, *latency, *bandwidth, *keep, *report, *json;
+    int count;
+    bool no_codec, no_map;
+    double keeps[MOST_KEEPS];
+    uint64_t least, most; /* workers */
+} plan_options;
+
+static bool read_workers(plan_options *o)
+{
+    char first[32];
+    const char *dots = strstr(o->workers, "..");
+    snprintf(first, sizeof first, "%.*s", (int)(dots ? dots - o->workers : (long)strlen(o->workers)),
+             o->workers);
+    const bool fine =
+        options_number(first, 1, 1000000, &o->least) &&
+        (dots ? options_number(dots + 2, o->least, 1000000, &o->most) : (o->most = o->least, true));
+    if (!fine) text_fail("--workers takes a number, or a range such as 2..100000, not '%s'", o->workers);
+    return fine;
+}
+
+static bool read_params(const plan_options *o, double *params)
+{
+    size_t *sizes, count;
+    if (o->layers) {
+        if (!options_sizes("layers", o->layers, &sizes, &count)) return false;
+        *params = 0;
+        for (size_t i = 0; i < count; i++) *params += (double)sizes[i];
+        free(sizes);
+        return true;
+    }
+    char *end;
+    *params = o->params ? strtod(o->params, &end) : 0;
+    if (o->params && !*end && *params >= 1 && *params <= 1e15) {
+        *params = floor(*params);
+        return true;
+    }
+    text_fail("Say how long the gradient is: --params 25557032, or the lengths of its layers with --layers");
+    return false;
+}
+
+static bool read_request(plan_options *o, tithe_plan_request *q)
+{
+    q->keeps = o->keeps;
+    q->count_paper = o->count == 1;
+    if (!read_params(o, &q->params) || !read_workers(o)) return false;
+    q->workers = (unsigned)o->least;
+    if (!amount_seconds(o->latency, &q->link.latency)) {
+        text_fail("--latency takes a time such as 1ms or 250us, not '%s'", o->latency);
+        return false;
+    }
+    if (!amount_rate(o->bandwidth, &q->link.bandwidth)) {
+        text_fail("--bandwidth takes a rate such as 100Mbit or 10Gbit, not '%s'", o->bandwidth);
+        return false;
+    }
+    if (!amount_list(o->keep, o->keeps, MOST_KEEPS, &q->keep_count)) {
+        text_fail("--keep takes up to %d shares with commas between them, such as 0.1,0.01, not '%s'",
+                  MOST_KEEPS, o->keep);
+        return false;
+    }
+    return true;
+}
+
+/* ---- the answer ---------------------------------------------------------------------------------------------------- */
+
+static cJSON *row_json(const tithe_plan_row *row)
+{
+    cJSON *json = json_object();
+    json_text(json, "scheme", row->scheme);
+    json_text(json, "collective", row->collective);
+    json_number(json, "keep", row->keep);
+    json_number(json, "network_seconds", row->network_seconds);
+    json_number(json, "codec_seconds", row->codec_seconds);
+    json_number(json, "seconds", row->seconds);
+    return json;
+}
+
+static cJSON *plan_json(const tithe_plan_request *q, const tithe_plan_row *rows, const tithe_plan *plan)
+{
+    cJSON *json = json_object(), *list = json_array();
+    json_number(json, "params", q->params);
+    json_count(json, "workers", q->workers);
+    for (size_t i = 0; i < tithe_plan_rows(q); i++) json_append(list, row_json(&rows[i]));
+    json_item(json, "rows", list);
+    json_item(json, "winner", row_json(&rows[plan->winner]));
+    json_item(json, "network_winner", row_json(&rows[plan->network_winner]));
+    json_number(json, "dense_seconds", rows[plan->dense].seconds);
+    json_number(json, "break_even_Bps", plan->break_even);
+    json_bool(json, "pays", plan->winner != plan->dense);
+    return json;
+}
+
+static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, const tithe_plan *plan)
+{
+    printf("%s numbers, %u workers, latency %s, bandwidth %s\n\n", text_group((uint64_t)q->params).text,
+           q->workers, amount_time(q->link.latency).text, amount_bandwidth(q->link.bandwidth).text);
+    printf("  %-8s %-10s %7s %12s %12s %12s\n", "scheme", "over", "keep", "transfer", "codec", "in all");
+    for (size_t i = 0; i < tithe_plan_rows(q); i++)
+        printf("%s %-8s %-10s %7g %12s %12s %12s\n", i == plan->winner ? ">" : " ", rows[i].scheme,
+               rows[i].collective, rows[i].keep, amount_time(rows[i].network_seconds).text,
+               amount_time(rows[i].codec_seconds).text, amount_time(rows[i].seconds).text);
+    const tithe_plan_row *w = &rows[plan->winner], *d = &rows[plan->dense];
+    if (plan->winner == plan->dense)
+        printf("\nCompression does not pay: dense over %s takes %s, and nothing else is faster.\n",
+               d->collective, amount_time(d->seconds).text);
+    else
+        printf(
+            "\nCompression pays: t_sync(c) + t_codec(c) = %s + %s < t_sync(dense) = %s, %.3g times faster.\n",
+            amount_time(w->network_seconds).text, amount_time(w->codec_seconds).text,
+            amount_time(d->seconds).text, d->seconds / w->seconds);
+    if (plan->break_even > 0)
+        printf("At this latency it pays below %s.\n", amount_bandwidth(plan->break_even).text);
+    else
+        printf("At this latency it never pays.\n");
+}
+
+/* The fastest of each kind, as the number of workers grows. */
+static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_row *rows)
+{
+    printf("\n  %8s", "workers");
+    for (const plan_method *m = plan_methods; m->scheme; m++) printf(" %15s", m->name);
+    printf("\n");
+    for (uint64_t n = o->least;; n = n * 2 < o->most ? n * 2 : o->most) {
+        tithe_plan plan;
+        tithe_error error = {0};
+        q.workers = (unsigned)n;
+        const tithe_status status = tithe_plan_make(&q, rows, &plan, &error);
+        if (status) return text_fail_status(NULL, status, &error);
+        printf("  %8s", text_group(n).text);
+        for (size_t m = 0; plan_methods[m].scheme; m++) {
+            double best = INFINITY;
+            for (size_t i = 0; i < tithe_plan_rows(&q); i++)
+                if (plan_method_of(&rows[i]) == m) best = fmin(best, rows[i].seconds);
+            printf(" %15s", amount_time(best).text);
+        }
+        printf("\n");
+        if (n == o->most) return EXIT_DONE;
+    }
+}
+
+static int answer(plan_options *o, tithe_plan_request *q)
+{
+    tithe_error error = {0};
+    tithe_plan plan;
+    plan_map map;
+    tithe_status status = o->no_codec ? TITHE_OK : find_speed(&q->speed, &error);
+    tithe_plan_row *rows = text_memory(tithe_plan_rows(q) * sizeof *rows);
+    if (!status) status = tithe_plan_make(q, rows, &plan, &error);
+    if (!status) status = plan_map_fill(q, &map, &error);
+    int result = status ? text_fail_status(NULL, status, &error) : EXIT_DONE;
+    if (!result && o->json && !json_write(o->json, plan_json(q, rows, &plan))) result = EXIT_BAD;
+    if (!result && o->report && !plan_page_write(o->report, &map, q, rows, &plan)) result = EXIT_BAD;
+    if (!result && !json_alone(o->json)) {
+        print_plan(q, rows, &plan);
+        if (o->most > o->least)
+            result = print_growth(o, *q, rows);
+        else if (!o->no_map)
+            plan_map_print(&map, q);
+        if (o->report) printf("%s\n", o->report);
+    }
+    free(rows);
+    return result;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+    plan_options o = {.workers = "8", .latency = "1ms", .bandwidth = "1Gbit", .keep = "0.1,0.01,0.001"};
+    const option options[] = {
+        option_text("params", "N", "numbers in a gradient, such as 25557032 or 1e9", &o.params),
+        option_text("layers", "N,N,...", "the same as the lengths of its layers", &o.layers),
+        option_text("workers", "N|A..B", "how many, or how it grows from A to B (default 8)", &o.workers),
+        option_text("latency", "TIME", "one way, such as 1ms (default 1ms)", &o.latency),
+        option_text("bandwidth", "RATE", "payload, such as 10Gbit (default 1Gbit)", &o.bandwidth),
+        option_text("keep", "LIST", "shares of the coordinates to send (default 0.1,0.01,0.001)", &o.keep),
+        option_choice("count", "frame|paper",
+                      "real frames, or 4 bytes for a value and 4 for an index (default frame)", &o.count),
+        option_flag("no-codec", "count the transfer alone, not encoding and decoding", &o.no_codec),
+        option_flag("no-map", "leave out the map", &o.no_map),
+        option_text("report", "FILE", "an HTML page with the map as a picture", &o.report),
+        option_json(&o.json),
+        option_end(),
+    };
+    const command c = {
+        .positionals = "",
+        .least = 0,
+        .most = 0,
+        .summary = "Say which scheme, collective and level is fastest on a link, what a step costs with "
+                   "each, and below which "
+                   "bandwidth compression pays. Encoding and decoding are counted as measured on this "
+                   "machine (once, then "
+                   "kept).",
+        .options = options,
+        .examples = "  tithe plan --params 25557032 --workers 8 --latency 1ms --bandwidth 10Gbit\n"
+                    "  tithe plan --params 1e9 --workers 2..100000 --bandwidth 100Mbit --keep 0.01\n"
+                    "  tithe plan --params 11689512 --count paper --json -",
+    };
+    int count, status;
+    tithe_plan_request q = {0};
+    if (!options_parse(&c, argc, argv, &count, &status)) return status;
+    if (!read_request(&o, &q) || (o.report && !file_can_write(o.report))) return EXIT_BAD;
+    return answer(&o, &q);
+}

@@ -1,0 +1,118 @@
+/* cmd_probe.c - tithe probe: what does this link do? */
+#include <math.h>
+#include <stdlib.h>
+
+#include "amounts.h"
+#include "files.h"
+#include "json.h"
+#include "processes.h"
+#include "text.h"
+#include "tithe/probe.h"
+#include "verbs.h"
+
+/* Collectives wait for the slowest link, so that one is the answer. */
+static size_t slowest(const tithe_probe_link *links, size_t count)
+{
+    size_t worst = 0;
+    for (size_t i = 1; i < count; i++)
+        if (links[i].bandwidth < links[worst].bandwidth) worst = i;
+    return worst;
+}
+
+static cJSON *probe_json(const tithe_probe_link *link)
+{
+    cJSON *json = json_object(), *points = json_array();
+    json_number(json, "latency_s", link->latency);
+    json_number(json, "bandwidth_Bps", link->bandwidth);
+    for (size_t i = 0; i < link->count; i++) {
+        cJSON *point = json_append(points, json_object());
+        json_number(point, "bytes", link->points[i].bytes);
+        json_number(point, "seconds", link->points[i].seconds);
+    }
+    json_item(json, "points", points);
+    return json;
+}
+
+/* A line is "bytes,seconds": what --cost table:FILE reads. Times never fall with the length. */
+static bool write_table(const char *path, const tithe_probe_link *link)
+{
+    char text[TITHE_PROBE_POINTS * 64];
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "# tithe probe: latency %.6g s, bandwidth %.6g B/s\nbytes,seconds\n",
+                                   link->latency, link->bandwidth);
+    double most = 0;
+    for (size_t i = 0; i < link->count; i++) {
+        most = fmax(most, link->points[i].seconds);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%.0f,%.9g\n", link->points[i].bytes, most);
+    }
+    return file_write(path, text, used);
+}
+
+static int report(const tithe_probe_link *links, size_t count, const char *out, const char *json)
+{
+    const tithe_probe_link *link = &links[slowest(links, count)];
+    if (out && !write_table(out, link)) return EXIT_BAD;
+    if (json && !json_write(json, probe_json(link))) return EXIT_BAD;
+    if (json_alone(json)) return EXIT_DONE;
+    for (size_t i = 0; i < count; i++)
+        printf("rank 0 to rank %u: latency %s one way, bandwidth %s\n", links[i].to,
+               amount_time(links[i].latency).text, amount_bandwidth(links[i].bandwidth).text);
+    if (out) printf("%s: take it with --cost table:%s\n", out, out);
+    return EXIT_DONE;
+}
+
+static int probe(train_settings *s, double seconds, const char *out, const char *json)
+{
+    processes p;
+    int status = EXIT_BAD;
+    const process_part part = processes_begin(s, &p);
+    if (part == PART_ALL)
+        text_fail("A probe needs another process: --transport mpi under mpirun, or --transport zmq with "
+                  "--local 2 or roles");
+    if (part == PART_SERVED) status = p.status;
+    if (part == PART_FIRST || part == PART_OTHER) {
+        tithe_error error = {0};
+        tithe_probe_link *links = text_memory(p.comm.size * sizeof *links);
+        const tithe_status probed = tithe_probe(&p.comm, seconds, links, &error);
+        if (probed)
+            status = text_fail_status(NULL, probed, &error);
+        else
+            status = part == PART_FIRST ? report(links, p.comm.size - 1, out, json) : EXIT_DONE;
+        free(links);
+    }
+    processes_end(&p);
+    return status;
+}
+
+int cmd_probe(int argc, char **argv)
+{
+    train_settings s = train_settings_defaults();
+    s.transport = "inproc";
+    s.run.scheme = "gather"; /* workers talk to each other */
+    const char *out = NULL, *json = NULL;
+    double seconds = 5;
+    option options[TRAIN_OPTIONS];
+    size_t n = train_process_options(&s, options);
+    options[n++] = option_number("workers", "N", "zmq: how many workers there are", 2, 1000, &s.workers);
+    options[n++] = option_real("seconds", "S", "about how long to measure (default 5)", 0.1, 3600, &seconds);
+    options[n++] = option_text("out", "FILE", "write a cost file for --cost table:FILE", &out);
+    options[n++] = option_json(&json);
+    options[n] = option_end();
+    const command c = {
+        .positionals = "",
+        .least = 0,
+        .most = 0,
+        .summary = "Measure latency and bandwidth over a live transport, between rank 0 and every other "
+                   "rank; the slowest link "
+                   "is the answer.",
+        .options = options,
+        .examples = "  mpirun -n 2 tithe probe --transport mpi --out link.csv\n"
+                    "  tithe probe --transport zmq --local 2 --seconds 1",
+    };
+    int count, status;
+    if (!options_parse(&c, argc, argv, &count, &status)) return status;
+    if (s.local) s.workers = s.local;
+    s.run.workers = (unsigned)s.workers;
+    if (out && !file_can_write(out)) return EXIT_BAD;
+    return probe(&s, seconds, out, json);
+}

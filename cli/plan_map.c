@@ -1,0 +1,158 @@
+/* plan_map.c - the map of winners, for the terminal and as a picture. */
+#include "plan_map.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "amounts.h"
+#include "files.h"
+#include "text.h"
+
+const plan_method plan_methods[] = {
+    {"dense", "star", "dense, star", "#9aa5b1", 's'},
+    {"dense", "ring", "dense, ring", "#52606d", 'r'},
+    {"dense", "tree", "dense, tree", "#7b8794", 't'},
+    {"gather", "allgather", "gather", "#d55e00", 'G'},
+    {"artopk", "ring", "AR-Top-k, ring", "#0072b2", 'R'},
+    {"artopk", "tree", "AR-Top-k, tree", "#56b4e9", 'T'},
+    {NULL, NULL, NULL, NULL, 0},
+};
+
+size_t plan_method_of(const tithe_plan_row *row)
+{
+    size_t i = 0;
+    while (plan_methods[i + 1].scheme && (strcmp(plan_methods[i].scheme, row->scheme) != 0 ||
+                                          strcmp(plan_methods[i].collective, row->collective) != 0))
+        i++;
+    return i;
+}
+
+/* 10 us to 100 ms, and 1 Mbit/s to 100 Gbit/s. */
+tithe_status plan_map_fill(const tithe_plan_request *request, plan_map *map, tithe_error *error)
+{
+    tithe_plan_request q = *request;
+    tithe_plan_row *rows = text_memory(tithe_plan_rows(&q) * sizeof *rows);
+    tithe_status status = TITHE_OK;
+    for (int i = 0; i < MAP_ROWS && !status; i++)
+        for (int j = 0; j < MAP_COLUMNS && !status; j++) {
+            tithe_plan plan;
+            q.link.latency = map->latency[i] = 1e-5 * pow(10, i / 3.0);
+            q.link.bandwidth = map->bandwidth[j] = 1e6 / 8 * pow(10, j * 5.0 / (MAP_COLUMNS - 1));
+            status = tithe_plan_make(&q, rows, &plan, error);
+            if (!status) map->winner[i][j] = (unsigned char)plan_method_of(&rows[plan.winner]);
+        }
+    free(rows);
+    return status;
+}
+
+void plan_map_print(const plan_map *map, const tithe_plan_request *request)
+{
+    printf(
+        "\nWho wins where, for %s numbers and %u workers (1 Mbit/s to 100 Gbit/s across, latency down):\n\n",
+        text_group((uint64_t)request->params).text, request->workers);
+    for (int i = 0; i < MAP_ROWS; i++) {
+        printf("  %9s  ", amount_time(map->latency[i]).text);
+        for (int j = 0; j < MAP_COLUMNS; j++) printf("%c ", plan_methods[map->winner[i][j]].letter);
+        printf("\n");
+    }
+    printf("             1M      10M     100M    1G      10G     100G\n\n ");
+    for (const plan_method *m = plan_methods; m->scheme; m++) printf("  %c %s", m->letter, m->name);
+    printf("\n");
+}
+
+/* ---- the page ------------------------------------------------------------------------------------------------ */
+
+typedef struct page {
+    char *text;
+    size_t used, room;
+} page;
+
+static void add(page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(page *p, const char *format, ...)
+{
+    for (;;) {
+        va_list arguments;
+        va_start(arguments, format);
+        const int length = vsnprintf(p->text + p->used, p->room - p->used, format, arguments);
+        va_end(arguments);
+        if (length >= 0 && (size_t)length < p->room - p->used) {
+            p->used += (size_t)length;
+            return;
+        }
+        char *more = text_memory(2 * p->room);
+        memcpy(more, p->text, p->used);
+        free(p->text);
+        p->text = more;
+        p->room *= 2;
+    }
+}
+
+static void add_map(page *p, const plan_map *map)
+{
+    enum { CELL = 34, LEFT = 80, TOP = 10 };
+    add(p, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"winner by latency and bandwidth\">",
+        LEFT + CELL * MAP_COLUMNS + 10, TOP + CELL * MAP_ROWS + 50);
+    for (int i = 0; i < MAP_ROWS; i++) {
+        add(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>", LEFT - 8, TOP + CELL * i + 22,
+            amount_time(map->latency[i]).text);
+        for (int j = 0; j < MAP_COLUMNS; j++)
+            add(p,
+                "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>%s, %s: "
+                "%s</title></rect>",
+                LEFT + CELL * j, TOP + CELL * i, CELL - 1, CELL - 1, plan_methods[map->winner[i][j]].color,
+                amount_time(map->latency[i]).text, amount_bandwidth(map->bandwidth[j]).text,
+                plan_methods[map->winner[i][j]].name);
+    }
+    for (int j = 0; j < MAP_COLUMNS; j += 4)
+        add(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>", LEFT + CELL * j + CELL / 2,
+            TOP + CELL * MAP_ROWS + 20, amount_bandwidth(map->bandwidth[j]).text);
+    add(p, "</svg><p class=\"legend\">");
+    for (const plan_method *m = plan_methods; m->scheme; m++)
+        add(p, "<span><i style=\"background:%s\"></i>%s</span>", m->color, m->name);
+    add(p, "</p>");
+}
+
+static void add_rows(page *p, const tithe_plan_row *rows, size_t count, const tithe_plan *plan)
+{
+    add(p, "<table><tr><th>scheme</th><th>collective</th><th>keep</th><th>transfer</th><th>codec</th><th>in "
+           "all</th></tr>");
+    for (size_t i = 0; i < count; i++)
+        add(p, "<tr%s><td>%s</td><td>%s</td><td>%g</td><td>%s</td><td>%s</td><td>%s</td></tr>",
+            i == plan->winner ? " class=\"winner\"" : "", rows[i].scheme, rows[i].collective, rows[i].keep,
+            amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
+            amount_time(rows[i].seconds).text);
+    add(p, "</table>");
+}
+
+bool plan_page_write(const char *path, const plan_map *map, const tithe_plan_request *request,
+                     const tithe_plan_row *rows, const tithe_plan *plan)
+{
+    page p = {.text = text_memory(1 << 16), .room = 1 << 16};
+    add(&p,
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+        "content=\"width=device-width\">"
+        "<title>tithe plan</title><style>:root{color-scheme:light dark}body{font:16px "
+        "system-ui,sans-serif;max-width:760px;"
+        "margin:2em auto;padding:0 1em}svg{width:100%%}svg "
+        "text{font-size:13px;fill:currentColor}table{border-collapse:collapse;"
+        "width:100%%}td,th{padding:.3em .6em;text-align:right;border-bottom:1px solid "
+        "#8884}td:nth-child(-n+2),"
+        "th:nth-child(-n+2){text-align:left}.winner{font-weight:bold}.legend "
+        "span{margin-right:1.2em;white-space:nowrap}"
+        ".legend i{display:inline-block;width:.9em;height:.9em;margin-right:.4em;border-radius:2px}</style>");
+    add(&p, "<h1>What a step costs</h1><p>%s numbers, %u workers, latency %s, bandwidth %s.</p>",
+        text_group((uint64_t)request->params).text, request->workers, amount_time(request->link.latency).text,
+        amount_bandwidth(request->link.bandwidth).text);
+    add_rows(&p, rows, tithe_plan_rows(request), plan);
+    add(&p, "<p>Compression pays below %s at this latency.</p><h2>Who wins where</h2>",
+        amount_bandwidth(plan->break_even).text);
+    add_map(&p, map);
+    add(&p, "<p>The fastest way with the levels above, codec included; latency one way down, bandwidth "
+            "across.</p></html>\n");
+    const bool written = file_write(path, p.text, p.used);
+    free(p.text);
+    return written;
+}

@@ -1,0 +1,65 @@
+/* plan.h - which scheme, collective and level is cheapest on a link, and does compression pay at all?
+ *
+ * Times are those of the latency-bandwidth model (tyagi2023artopk): a message of B bytes takes latency + B / bandwidth. To the
+ * transfer comes what encoding and decoding take on this machine, if it was measured. */
+#ifndef TITHE_PLAN_H
+#define TITHE_PLAN_H
+
+#include "tithe/codec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How long one value takes to look through, and one entry to send or take up; seconds. Zero: not counted. */
+typedef struct tithe_speed {
+    double encode_value, encode_entry, decode_entry;
+} tithe_speed;
+
+/* Measured here on vectors of a few million numbers: takes half a second. */
+TITHE_API tithe_status tithe_speed_measure(tithe_speed *speed, tithe_error *error);
+
+typedef struct tithe_link {
+    double latency;   /* seconds, one way */
+    double bandwidth; /* bytes per second that arrive */
+} tithe_link;
+
+typedef struct tithe_plan_row {
+    const char *scheme, *collective;
+    double keep; /* 1: dense */
+    double rounds,
+        bytes; /* latencies, and bytes one after the other: transfer = rounds * latency + bytes / bandwidth */
+    double codec_seconds;   /* encoding, and decoding what arrives */
+    double network_seconds; /* the transfer alone */
+    double seconds;         /* with the codec */
+} tithe_plan_row;
+
+typedef struct tithe_plan_request {
+    double params; /* numbers in a gradient */
+    unsigned workers;
+    tithe_link link;
+    const double *keeps;
+    size_t keep_count;
+    bool
+        count_paper; /* 4 bytes for a value and 4 for an index, as the paper has it; otherwise the real frames */
+    tithe_speed speed;
+} tithe_plan_request;
+
+/* How many rows there will be: three dense ones, and three for each level. */
+TITHE_API size_t tithe_plan_rows(const tithe_plan_request *request);
+
+typedef struct tithe_plan {
+    size_t winner, network_winner; /* places in rows: by seconds, and by the transfer alone */
+    size_t dense;                  /* the fastest dense row */
+    /* Below this many bytes per second the best compressed row beats the best dense one. 0: never; infinite: always. */
+    double break_even;
+} tithe_plan;
+
+/* Fills rows (tithe_plan_rows of them). Workers from 1 on; levels in (0, 1]; a link that is positive and finite. */
+TITHE_API tithe_status tithe_plan_make(const tithe_plan_request *request, tithe_plan_row *rows,
+                                       tithe_plan *plan, tithe_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

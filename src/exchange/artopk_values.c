@@ -1,0 +1,123 @@
+/* artopk_values.c - the values at the leader's indices, summed over all ranks.
+ *
+ * Raw values go through an all-reduce, whichever. Others would be rounded at every hop of a ring, so the ranks own parts
+ * instead: raw values go to the owner, which adds them in rank order, quantizes the sum once, keeps in its own residual
+ * what the quantizer lost, and sends the frame to all. So nothing is lost either way: N times what is applied, plus all
+ * residuals, stays the sum of all gamma * g up to the rounding of floats. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "codec/codec.h"
+#include "coll/coll.h"
+#include "exchange/artopk.h"
+
+static const tithe_selector *selector_of_all(void)
+{
+    for (const tithe_selector *const *s = tithe_selectors(); *s; s++)
+        if ((*s)->source == TITHE_INDICES_ALL) return *s;
+    return NULL;
+}
+
+/* A part may begin elsewhere in each step, but is never longer than this. */
+static size_t longest_part(const tithe_exchange *ex, const artopk *a)
+{
+    return coll_part(a->room, ex->config.comm->size, 0);
+}
+
+tithe_status ti_artopk_open_values(tithe_exchange *ex, artopk *a, tithe_error *error)
+{
+    const tithe_comm *comm = ex->config.comm;
+    const tithe_codec *codec = ex->config.codec;
+    bool enough = true;
+    a->values = calloc(comm->local + 1, sizeof *a->values);
+    for (unsigned i = 0; a->values && i < comm->local; i++)
+        enough &= (a->values[i] = calloc(a->room + 1, sizeof(float))) != NULL;
+    if (!codec->quantizer->exact) {
+        const tithe_codec_options options = {.contractive = codec->contractive};
+        const tithe_status status = tithe_codec_make(selector_of_all(), NULL, codec->quantizer,
+                                                     codec->quantizer_params, &options, &a->part, error);
+        if (status) return status;
+        a->frame_room = tithe_codec_bound(a->part, longest_part(ex, a));
+        enough &= (a->frames = calloc(comm->size, a->frame_room + 1)) != NULL;
+    }
+    if (a->values && enough) return TITHE_OK;
+    return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the values of %u ranks.",
+                   comm->local);
+}
+
+tithe_status ti_artopk_take(tithe_exchange *ex, artopk *a, tithe_error *error)
+{
+    for (unsigned i = 0; i < ex->config.comm->local; i++) /* all are looked at before anything is changed */
+        for (size_t j = 0; j < a->count; j++) {
+            a->values[i][j] = ex->workers[i].kept[a->indices[j]];
+            if (!isfinite(a->values[i][j]))
+                return ti_fail(
+                    error, TITHE_E_RANGE, a->indices[j],
+                    "Rank %u: e + gamma*g is too large for a number at position %u: scale the loss down.",
+                    ex->config.comm->first + i, (unsigned)a->indices[j]);
+        }
+    for (unsigned i = 0; i < ex->config.comm->local; i++)
+        for (size_t j = 0; j < a->count; j++) ex->workers[i].kept[a->indices[j]] = 0;
+    return TITHE_OK;
+}
+
+/* ---- values that are quantized ------------------------------------------------------------------------- */
+
+static tithe_call part_call(const tithe_exchange *ex, unsigned owner)
+{
+    return ti_exchange_call(ex, owner, ex->lanes[0].scratch, ex->scratch_size);
+}
+
+/* The owner's frame of its sum; what the frame does not say goes back into what the owner keeps. */
+static tithe_status encode_part(tithe_exchange *ex, artopk *a, unsigned owner, tithe_error *error)
+{
+    const unsigned i = owner - ex->config.comm->first;
+    const size_t from = tithe_part_begin(a->count, ex->config.comm->size, owner);
+    const size_t many = coll_part(a->count, ex->config.comm->size, owner);
+    if (many == 0) return TITHE_OK;
+    float *sum = a->values[i] + from;
+    tithe_frame_info info;
+    const tithe_call call = part_call(ex, owner);
+    tithe_status status =
+        tithe_encode(a->part, &call, sum, many, ex->blocks[owner], a->frame_room, &info, error);
+    if (!status && info.bytes != ex->lengths[owner])
+        status =
+            ti_fail(error, TITHE_E_SPEC, 0, "The length of %s depends on the data: take raw, natural or f16.",
+                    tithe_codec_spec(a->part));
+    if (!status)
+        status = tithe_decode_add(a->part, &call, ex->blocks[owner], info.bytes, -1, sum, many, error);
+    for (size_t j = 0; j < many && !status; j++) ex->workers[i].kept[a->indices[from + j]] += sum[j];
+    return status;
+}
+
+static tithe_status decode_part(tithe_exchange *ex, artopk *a, unsigned owner, tithe_error *error)
+{
+    const size_t from = tithe_part_begin(a->count, ex->config.comm->size, owner);
+    const size_t many = coll_part(a->count, ex->config.comm->size, owner);
+    if (many == 0) return TITHE_OK;
+    for (size_t j = 0; j < many; j++) a->values[0][from + j] = 0;
+    const tithe_call call = part_call(ex, owner);
+    return tithe_decode_add(a->part, &call, ex->blocks[owner], ex->lengths[owner], 1, a->values[0] + from,
+                            many, error);
+}
+
+static tithe_status sum_by_owners(tithe_exchange *ex, artopk *a, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    for (unsigned p = 0; p < comm->size; p++) {
+        const size_t many = coll_part(a->count, comm->size, p);
+        ex->blocks[p] = a->frames + p * a->frame_room;
+        ex->lengths[p] = many ? tithe_codec_length(a->part, many, many, TITHE_EXCHANGE) : 0;
+    }
+    tithe_status status = ti_direct_scatter(comm, a->values, a->count, ex->sum, error);
+    for (unsigned i = 0; i < comm->local && !status; i++) status = encode_part(ex, a, comm->first + i, error);
+    if (!status) status = tithe_all_gather(comm, &ti_coll_ring, ex->blocks, ex->lengths, error);
+    for (unsigned p = 0; p < comm->size && !status; p++) status = decode_part(ex, a, p, error);
+    return status;
+}
+
+tithe_status ti_artopk_sum(tithe_exchange *ex, artopk *a, tithe_error *error)
+{
+    if (a->part) return sum_by_owners(ex, a, error);
+    return tithe_all_reduce(ex->config.comm, ex->collective, a->values, a->count, ex->sum, error);
+}

@@ -1,0 +1,247 @@
+/* scheme_artopk.c - AR-Top-k: one rank's indices for all, so that values can be summed by an all-reduce. Key: tyagi2023.
+ *
+ * Every rank forms G = e + gamma*g. A leader is chosen (leader.h), and its top-k indices are broadcast. Every rank takes
+ * G at these indices, clears what it keeps there, and the values are summed, divided by N and applied.
+ *
+ * Counted as uplink, for each rank, is the frame given|raw of its values, and for the leader its index frame besides:
+ * together one message. The paper counts 32 bits for a value, 32 for an index of the leader, and under variance 32 for
+ * the energy of each rank. The way back is one raw frame, as for every scheme without --downlink. What really moves is in
+ * sent_bytes: values and partial sums without headers, the broadcast, and the gathered energies. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "codec/codec.h"
+#include "exchange/artopk.h"
+#include "kernels/kernels.h"
+
+enum { ENERGY_BYTES = 8, MOST_STATS = 2 };
+
+/* ---- what it can be used with --------------------------------------------------------------------------- */
+
+static bool is_raw(const tithe_exchange_config *config)
+{
+    return config->codec->quantizer->exact;
+}
+
+static const char *refuse(const tithe_exchange_config *config)
+{
+    const char *quantizer = config->codec->quantizer->name;
+    leader_rule rule;
+    if (strcmp(config->codec->selector->name, "topk") != 0 ||
+        (strcmp(quantizer, "raw") != 0 && strcmp(quantizer, "natural") != 0 && strcmp(quantizer, "f16") != 0))
+        return "The scheme 'artopk' takes --codec topk:keep=X or topk:k=K, with raw, natural or f16 values.";
+    if (config->tuner || !config->codec->has_level)
+        return "The scheme 'artopk' needs a level that is the same for all ranks: write topk:keep=X or "
+               "topk:k=K.";
+    if (!config->feedback || !config->feedback->keeps || !config->feedback->scaled)
+        return "The scheme 'artopk' sends only what the leader selected, so the rest must be kept: take "
+               "--feedback ec.";
+    if (config->downlink)
+        return "The scheme 'artopk' has no way back of its own: take --scheme star for --downlink.";
+    if (config->taking_part && config->taking_part < config->comm->size)
+        return "The scheme 'artopk' needs every rank in every step: leave --clients out.";
+    if (!ti_leader_find(config->leader, &rule))
+        return "The leader is found by round-robin, variance or auto.";
+    if (!is_raw(config) && config->collective && strcmp(config->collective, "auto") != 0 &&
+        strcmp(config->collective, "direct") != 0)
+        return "Under 'artopk' values that are not raw are summed by their owners: take --collective direct.";
+    return NULL;
+}
+
+static const char *default_collective(const tithe_exchange_config *config)
+{
+    return is_raw(config) ? "ring" : "direct";
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------- */
+
+static void close(tithe_exchange *ex)
+{
+    artopk *a = ex->own;
+    if (!a) return;
+    for (unsigned i = 0; a->values && i < ex->config.comm->local; i++) free(a->values[i]);
+    tithe_codec_free(a->given);
+    tithe_codec_free(a->part);
+    free(a->values);
+    free(a->indices);
+    free(a->stats);
+    free(a->energies);
+    free(a->selected);
+    free(a->frames);
+    free(a);
+    ex->own = NULL;
+}
+
+static tithe_status open(tithe_exchange *ex, tithe_error *error)
+{
+    const tithe_comm *comm = ex->config.comm;
+    artopk *a = ex->own = calloc(1, sizeof *a);
+    if (!a) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the scheme 'artopk'.");
+    ti_leader_find(ex->config.leader, &a->leader.asked);
+    a->room = ti_codec_max_count(ex->config.codec, ex->n);
+    a->indices = calloc(a->room + 16, sizeof *a->indices);
+    a->stats = calloc(comm->size, MOST_STATS * ENERGY_BYTES);
+    a->energies = calloc(comm->size, sizeof *a->energies);
+    a->selected = calloc(comm->local + 1, sizeof *a->selected);
+    if (!a->indices || !a->stats || !a->energies || !a->selected)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu indices.", a->room);
+    const tithe_status status = tithe_codec_create("given|raw", NULL, &a->given, error);
+    return status ? status : ti_artopk_open_values(ex, a, error);
+}
+
+/* ---- who leads ------------------------------------------------------------------------------------------ */
+
+static uint8_t *stats_of(const artopk *a, unsigned rank)
+{
+    return a->stats + (size_t)rank * MOST_STATS * ENERGY_BYTES;
+}
+
+/* The indices that this rank would have all ranks take, as a frame, and how much energy they carry. */
+static tithe_status select_top(tithe_exchange *ex, void *own, unsigned i, exchange_lane *lane,
+                               tithe_error *error)
+{
+    artopk *a = own;
+    const unsigned rank = ex->config.comm->first + i;
+    if (a->rule == LEADER_ROUND_ROBIN && rank != a->who) return TITHE_OK;
+    const tithe_call call = ti_exchange_call(ex, rank, lane->scratch, ex->scratch_size);
+    const float *x = ex->workers[i].kept;
+    tithe_selection s;
+    const tithe_status status = ti_codec_select(ex->config.codec, &call, x, ex->n, &s, error);
+    if (status) return status;
+    a->selected[i] =
+        ti_index_frame_write(ex->config.codec, &call, s.indices, s.count, ex->n, ex->workers[i].frame);
+    double energy = 0;
+    for (size_t j = 0; j < s.count; j++) energy += (double)x[s.indices[j]] * (double)x[s.indices[j]];
+    put_f64(stats_of(a, rank), energy);
+    return TITHE_OK;
+}
+
+/* Energies of all ranks to all. Under auto the whole energy too, against which a gain is measured. */
+static tithe_status gather_stats(tithe_exchange *ex, artopk *a, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    const bool automatic = a->leader.asked == LEADER_AUTO;
+    if (a->rule == LEADER_ROUND_ROBIN && !automatic) return TITHE_OK;
+    for (unsigned i = 0; automatic && i < comm->local; i++)
+        put_f64(stats_of(a, comm->first + i) + ENERGY_BYTES,
+                ti_kernels()->sum_squares(ex->workers[i].kept, ex->n));
+    for (unsigned r = 0; r < comm->size; r++) {
+        ex->blocks[r] = stats_of(a, r);
+        ex->lengths[r] = automatic ? 2 * ENERGY_BYTES : ENERGY_BYTES;
+    }
+    const tithe_collective *how = ex->collective->gather ? ex->collective : tithe_collective_find("ring");
+    const tithe_status status = tithe_all_gather(comm, how, ex->blocks, ex->lengths, error);
+    for (unsigned r = 0; r < comm->size; r++) a->energies[r] = get_f64(stats_of(a, r));
+    return status;
+}
+
+static tithe_status choose_leader(tithe_exchange *ex, artopk *a, tithe_error *error)
+{
+    const unsigned size = ex->config.comm->size;
+    a->rule = ti_leader_next(&a->leader);
+    if (a->rule == LEADER_ROUND_ROBIN) a->who = ti_leader_choose(&a->leader, a->rule, NULL, size);
+    tithe_status status = ti_exchange_each(ex, select_top, a, error);
+    if (!status) status = gather_stats(ex, a, error);
+    if (!status) a->who = ti_leader_choose(&a->leader, a->rule, a->energies, size);
+    return status;
+}
+
+static tithe_status share_indices(tithe_exchange *ex, artopk *a, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    const bool here = comm_is_local(comm, a->who);
+    a->index_bytes = here ? a->selected[a->who - comm->first] : 0;
+    for (unsigned i = 0; i < comm->local; i++)
+        ex->blocks[i] = ex->workers[here ? a->who - comm->first : i].frame;
+    tithe_status status = tithe_broadcast(comm, a->who, ex->blocks, ex->capacity, &a->index_bytes, error);
+    if (status) return status;
+    const tithe_call call = ti_exchange_call(ex, a->who, NULL, 0);
+    return ti_index_frame_read(ex->config.codec, &call, ex->blocks[0], a->index_bytes, ex->n, a->room,
+                               a->indices, &a->count, error);
+}
+
+/* |sum of the values|^2 / (N sum |G_r|^2): at most 1, and 1 only if all ranks wanted the same and all of it was sent. */
+static double gain_of(const tithe_exchange *ex, const artopk *a)
+{
+    if (a->leader.asked != LEADER_AUTO) return 0;
+    double whole = 0, applied = 0;
+    for (unsigned r = 0; r < ex->config.comm->size; r++) whole += get_f64(stats_of(a, r) + ENERGY_BYTES);
+    for (size_t j = 0; j < a->count; j++) applied += (double)a->values[0][j] * (double)a->values[0][j];
+    return whole > 0 ? applied / (ex->config.comm->size * whole) : 0;
+}
+
+/* ---- a step --------------------------------------------------------------------------------------------- */
+
+static tithe_status expect_all(const tithe_exchange *ex, tithe_error *error)
+{
+    for (unsigned i = 0; i < ex->config.comm->local; i++)
+        if (ex->workers[i].state != WORKER_PUT)
+            return ti_fail(error, TITHE_E_ARGUMENT, i,
+                           "The scheme 'artopk' needs every rank in every step, and rank %u skips.",
+                           ex->config.comm->first + i);
+    return TITHE_OK;
+}
+
+static void describe(tithe_exchange *ex, const artopk *a)
+{
+    const size_t own = tithe_codec_length(a->given, ex->n, a->count, TITHE_EXCHANGE);
+    for (unsigned i = 0; i < ex->config.comm->local; i++) {
+        exchange_worker *w = &ex->workers[i];
+        const bool leads = ex->config.comm->first + i == a->who;
+        w->info = (tithe_frame_info){.bytes = own + (leads ? a->index_bytes : 0), .entries = a->count};
+        w->reason = ti_leader_name(a->rule);
+        if (ex->config.measure) w->unsent = ti_kernels()->sum_squares(w->kept, ex->n);
+    }
+    ex->last.leader = (int)a->who;
+}
+
+static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    artopk *a = ex->own;
+    tithe_status status = expect_all(ex, error);
+    if (!status) status = choose_leader(ex, a, error);
+    if (!status) status = share_indices(ex, a, error);
+    if (!status) status = ti_artopk_take(ex, a, error);
+    if (!status) status = ti_artopk_sum(ex, a, error);
+    if (status) return status;
+    const double weight = ti_exchange_weight(ex, true);
+    if (ex->n) memset(update, 0, ex->n * sizeof *update);
+    for (size_t j = 0; j < a->count; j++) update[a->indices[j]] = (float)(weight * (double)a->values[0][j]);
+    describe(ex, a);
+    ti_leader_learn(&a->leader, a->rule, gain_of(ex, a));
+    ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
+    return TITHE_OK;
+}
+
+static double paper_bits(const tithe_exchange *ex, unsigned i)
+{
+    const artopk *a = ex->own;
+    const double words = (double)a->count * (ex->config.comm->first + i == a->who ? 2 : 1);
+    return 32 * (words + (a->rule == LEADER_VARIANCE));
+}
+
+/* The broadcast of the indices, and the all-reduce of the values. */
+static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+{
+    const artopk *a = ex->own;
+    const double levels = log2(ex->config.comm->size);
+    return levels * (latency + (double)a->index_bytes / bandwidth) +
+           ex->collective->reduce_seconds(ex->config.comm->size, 4 * (double)a->count, latency, bandwidth);
+}
+
+const tithe_scheme ti_scheme_artopk = {
+    .name = "artopk",
+    .summary = "AR-Top-k: one rank's indices for all, and an all-reduce of the values",
+    .paper = "tyagi2023artopk",
+    .forms = true,
+    .collectives = "ring|tree|star|direct|native",
+    .collective = default_collective,
+    .refuse = refuse,
+    .open = open,
+    .close = close,
+    .run = run,
+    .seconds = seconds,
+    .paper_bits = paper_bits,
+};

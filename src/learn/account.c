@@ -1,0 +1,131 @@
+/* account.c - what a run writes down: sums over its steps, and records of where it stands, over all processes. */
+#include <math.h>
+
+#include "base/clock.h"
+#include "comm/comm.h"
+#include "learn/run.h"
+
+void ti_run_count(run *r)
+{
+    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    if (!isnan(r->threshold) && r->feedback->scaled) {
+        const double bound = r->gamma * r->threshold;
+        r->residual_most = fmax(r->residual_most, e.unsent_most / (bound * bound * (double)r->size));
+    }
+    if (!e.measured) return; /* nothing was sent, or measured */
+    r->measured += e.measured;
+    r->level_sum += e.measured * e.level;
+    r->kept_sum += e.measured * e.kept;
+    r->kept_least = fmin(r->kept_least, e.kept_least);
+    r->speedup_sum += e.measured * e.speedup;
+    r->speedup_least = fmin(r->speedup_least, e.speedup_least);
+}
+
+/* The loss is computed on its own where the gradients do not bring it. */
+double ti_run_loss(run *r, const double *x, size_t *correct)
+{
+    const double start = clock_now();
+    const double loss = tithe_problem_loss(&r->problem, r->pool, x, NULL, correct);
+    r->other += clock_now() - start;
+    return loss;
+}
+
+bool ti_run_classifies(const run *r)
+{
+    return r->problem.model->task != TITHE_TASK_NUMBER;
+}
+
+/* What is known of the whole run: sums over the workers of all processes. */
+typedef struct overview {
+    double uplink, downlink, sent, paper, cost, downlink_cost;
+    double ranks, measured, level, kept, residual, unsent,
+        stopped; /* those of the last step times the ranks that were put */
+} overview;
+enum { OVERVIEW = sizeof(overview) / sizeof(double) };
+
+static tithe_status look_around(run *r, overview *all, double extremes[2], tithe_error *error)
+{
+    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
+    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const double ranks = e.ranks;
+    *all = (overview){.uplink = t.uplink_bytes,
+                      .downlink = t.downlink_bytes,
+                      .paper = t.paper_bits,
+                      .cost = t.cost,
+                      .downlink_cost = t.downlink_cost,
+                      .ranks = ranks,
+                      .level = ranks * e.level,
+                      .measured = e.measured,
+                      .kept = e.measured ? e.measured * e.kept : 0,
+                      .residual = ranks * e.residual,
+                      .unsent = r->share->local * t.unsent,
+                      .stopped = r->asked};
+    tithe_status status = ti_comm_sent(r->comm, &all->sent, error);
+    if (status) return status;
+    extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
+    extremes[1] = ranks > 0 ? e.level_most : -INFINITY;
+    status = ti_comm_fold(r->comm, COMM_SUM, (double *)all, OVERVIEW, error);
+    if (!status) status = ti_comm_fold(r->comm, COMM_MOST, extremes, 2, error);
+    if (all->stopped > 0) r->stopped = true; /* one wants to: all do */
+    return status;
+}
+
+/* `loss` NAN: to be computed here, and the accuracy with it. */
+tithe_status ti_run_record(run *r, double loss, tithe_error *error)
+{
+    size_t correct = 0;
+    double accuracy = NAN, extremes[2];
+    overview all;
+    if (isnan(loss)) {
+        loss = ti_run_loss(r, r->x, &correct);
+        if (ti_run_classifies(r)) accuracy = (double)correct / (double)r->share->total_rows;
+    }
+    double average_loss = NAN;
+    if (ti_average_get(&r->average, r->averaged)) average_loss = ti_run_loss(r, r->averaged, NULL);
+    const tithe_status status = look_around(r, &all, extremes, error);
+    if (status) return status;
+    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
+    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
+    r->last = (tithe_trace_record){
+        .step = (double)r->step,
+        .epochs = r->epochs,
+        .loss = loss,
+        .gap = loss - optimum,
+        .accuracy = accuracy,
+        .average_loss = average_loss,
+        .average_gap = average_loss - optimum,
+        .bound = ti_theory_bound(&r->theory, (double)r->step),
+        .step_size = ti_steps_at(&r->steps, r->step ? r->step - 1 : 0),
+        .uplink_bytes = all.uplink,
+        .downlink_bytes = all.downlink,
+        .sent_bytes = all.sent,
+        .paper_bits = all.paper,
+        .cost = all.cost,
+        .downlink_cost = all.downlink_cost,
+        .level = all.level / all.ranks + none,
+        .level_least = -extremes[0] + none,
+        .level_most = extremes[1] + none,
+        .kept = all.kept / all.measured,
+        .residual = all.residual / all.ranks + none,
+        .unsent = all.unsent / r->share->workers,
+        .seconds = clock_now() - r->started,
+        .compute = r->compute,
+        .encode = t.encode,
+        .wait = t.wait,
+        .transfer = t.transfer,
+        .decode = t.decode,
+        .other = r->other,
+        .scheme = e.scheme,
+        .collective = e.collective,
+        .reason = e.reason,
+    };
+    if (r->network.phases) { /* all times are that network's */
+        r->last.seconds = r->virtual_seconds;
+        r->last.compute = r->virtual_compute;
+        r->last.transfer = r->virtual_transfer;
+        r->last.encode = r->last.decode = r->last.wait = r->last.other = 0;
+    }
+    if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_ask_to_stop(r);
+    return TITHE_OK;
+}

@@ -1,0 +1,80 @@
+/* speed.c - how fast top-k frames are made and taken up here: two levels tell the cost of a value from that of an entry. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "tithe/plan.h"
+
+enum { VALUES = 1 << 21, ROUNDS = 5 };
+
+typedef struct trial {
+    float *x, *y;
+    uint8_t *frame;
+    void *scratch;
+    size_t capacity, scratch_size;
+    tithe_codec *codec;
+} trial;
+
+static tithe_status make_trial(trial *t, tithe_error *error)
+{
+    const tithe_codec_options open = {.open_level = true};
+    tithe_status status = tithe_codec_create("topk|raw", &open, &t->codec, error);
+    if (status) return status;
+    t->capacity = tithe_codec_bound(t->codec, VALUES);
+    t->scratch_size = tithe_codec_scratch(t->codec, VALUES);
+    t->x = malloc(VALUES * sizeof *t->x);
+    t->y = calloc(VALUES, sizeof *t->y);
+    t->frame = malloc(t->capacity);
+    t->scratch = malloc(t->scratch_size);
+    if (!t->x || !t->y || !t->frame || !t->scratch)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to measure codecs.");
+    for (size_t i = 0; i < VALUES; i++) { /* a bell, from a sum of four */
+        const uint64_t r = rng_mix(i * RNG_GOLDEN);
+        t->x[i] =
+            (float)(r & 0xffff) + (float)(r >> 16 & 0xffff) - (float)(r >> 32 & 0xffff) - (float)(r >> 48);
+    }
+    return TITHE_OK;
+}
+
+/* The fastest of a few calls: what disturbs only makes longer. */
+static tithe_status time_level(trial *t, double entries, double *encode, double *decode, tithe_error *error)
+{
+    const tithe_call call = {
+        .level = entries, .form = TITHE_EXCHANGE, .scratch = t->scratch, .scratch_size = t->scratch_size};
+    *encode = *decode = INFINITY;
+    tithe_status status = TITHE_OK;
+    for (int i = 0; i < ROUNDS && !status; i++) {
+        tithe_frame_info info;
+        const double start = clock_now();
+        status = tithe_encode(t->codec, &call, t->x, VALUES, t->frame, t->capacity, &info, error);
+        const double middle = clock_now();
+        if (!status) status = tithe_decode_add(t->codec, &call, t->frame, info.bytes, 1, t->y, VALUES, error);
+        *encode = fmin(*encode, middle - start);
+        *decode = fmin(*decode, clock_now() - middle);
+    }
+    return status;
+}
+
+tithe_status tithe_speed_measure(tithe_speed *speed, tithe_error *error)
+{
+    trial t = {0};
+    const double few = VALUES / 1000.0, many = VALUES / 20.0;
+    double encode_few, decode_few, encode_many, decode_many;
+    tithe_status status = make_trial(&t, error);
+    if (!status) status = time_level(&t, few, &encode_few, &decode_few, error);
+    if (!status) status = time_level(&t, many, &encode_many, &decode_many, error);
+    if (!status) {
+        speed->encode_entry = fmax(0, (encode_many - encode_few) / (many - few));
+        speed->encode_value = fmax(0, encode_few - few * speed->encode_entry) / VALUES;
+        speed->decode_entry = decode_many / many;
+    }
+    tithe_codec_free(t.codec);
+    free(t.x);
+    free(t.y);
+    free(t.frame);
+    free(t.scratch);
+    return status;
+}

@@ -1,0 +1,143 @@
+/* probe.c - ping with messages of growing length, answered by a single byte. */
+#include "tithe/probe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "comm/comm.h"
+
+enum { MOST_REPEATS = 31, LEAST_REPEATS = 3, ORDER_BYTES = 8 };
+
+/* 1 byte to 16 MB: short ones for the latency, long ones for the bandwidth. */
+static const size_t lengths[] = {1,      64,      1024,    8192,    65536,   131072,  262144,
+                                 524288, 1048576, 2097152, 4194304, 8388608, 16777216};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* ---- the fit ------------------------------------------------------------------------------------------------ */
+
+void tithe_probe_fit(tithe_probe_link *link)
+{
+    double shortest[TITHE_PROBE_POINTS], slopes[TITHE_PROBE_POINTS * TITHE_PROBE_POINTS];
+    size_t few = 0, pairs = 0;
+    for (size_t i = 0; i < link->count; i++)
+        if (link->points[i].bytes <= 64) shortest[few++] = link->points[i].seconds;
+    link->latency = few ? median(shortest, few) : 0;
+    /* Pairs of lengths at least a factor of four apart, both in the upper half of what was sent. */
+    const double most = link->count ? link->points[link->count - 1].bytes : 0;
+    for (size_t i = 0; i < link->count; i++)
+        for (size_t j = i + 1; j < link->count; j++) {
+            const tithe_probe_point *a = &link->points[i], *b = &link->points[j];
+            if (a->bytes * 32 < most || b->bytes < 2 * a->bytes || !(b->seconds > a->seconds)) continue;
+            slopes[pairs++] = (b->bytes - a->bytes) / (b->seconds - a->seconds);
+        }
+    link->bandwidth = pairs ? median(slopes, pairs) : NAN;
+}
+
+/* ---- the messages --------------------------------------------------------------------------------------------- */
+
+/* Rank 0 says what comes: its length; 0 ends. */
+static tithe_status announce(tithe_comm *comm, unsigned to, uint64_t length, tithe_error *error)
+{
+    uint8_t order[ORDER_BYTES];
+    put_u64(order, length);
+    const tithe_status status = ti_comm_send(comm, 0, to, order, sizeof order, error);
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+static tithe_status ping(tithe_comm *comm, unsigned to, const uint8_t *bytes, size_t length, double *seconds,
+                         tithe_error *error)
+{
+    uint8_t answer;
+    tithe_status status = announce(comm, to, length, error);
+    if (!status)
+        status =
+            ti_comm_receive(comm, 0, to, &answer, 1, error); /* it is ready, so that only this is timed */
+    if (status) return status;
+    const double start = clock_now();
+    status = ti_comm_send(comm, 0, to, bytes, length, error);
+    if (!status) status = ti_comm_receive(comm, 0, to, &answer, 1, error);
+    *seconds = clock_now() - start;
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+static tithe_status answer_pings(tithe_comm *comm, uint8_t *bytes, tithe_error *error)
+{
+    for (;;) {
+        uint8_t order[ORDER_BYTES], answer = 1;
+        tithe_status status = ti_comm_receive(comm, comm->first, 0, order, sizeof order, error);
+        if (status) return status;
+        const uint64_t length = get_u64(order);
+        if (length == 0) return TITHE_OK;
+        if (length > lengths[LENGTHS - 1])
+            return ti_fail(error, TITHE_E_CORRUPT, 0, "Rank 0 announces a message of %llu bytes.",
+                           (unsigned long long)length);
+        for (int turn = 0; turn < 2 && !status; turn++) {
+            if (turn == 1) status = ti_comm_receive(comm, comm->first, 0, bytes, (size_t)length, error);
+            if (!status) status = ti_comm_send(comm, comm->first, 0, &answer, 1, error);
+            if (!status) status = ti_comm_flush(comm, error);
+        }
+        if (status) return status;
+    }
+}
+
+static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double budget,
+                                 tithe_probe_link *link, tithe_error *error)
+{
+    double round_trip = 0;
+    for (size_t i = 0; i < LENGTHS; i++) {
+        double times[MOST_REPEATS];
+        size_t count = 0;
+        const double start = clock_now(), share = budget / LENGTHS;
+        while (count < MOST_REPEATS && (count < LEAST_REPEATS || clock_now() - start < share)) {
+            const tithe_status status = ping(comm, link->to, bytes, lengths[i], &times[count++], error);
+            if (status) return status;
+        }
+        const double middle = median(times, count);
+        if (i == 0) round_trip = middle;
+        /* the answer takes as long as half of the shortest round trip */
+        link->points[link->count++] =
+            (tithe_probe_point){(double)lengths[i], fmax(middle - round_trip / 2, 0)};
+        if (middle > 4 * share && i > 6) break; /* the next one would take even longer */
+    }
+    tithe_probe_fit(link);
+    return announce(comm, link->to, 0, error);
+}
+
+tithe_status tithe_probe(tithe_comm *comm, double seconds, tithe_probe_link *links, tithe_error *error)
+{
+    if (!comm->transport || comm->size < 2)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "A probe needs two ranks in different processes: --transport mpi or zmq.");
+    uint8_t *bytes = calloc(lengths[LENGTHS - 1], 1);
+    if (!bytes) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a probe.");
+    comm->phase = "probing";
+    tithe_status status = TITHE_OK;
+    if (comm->first == 0) {
+        for (unsigned r = 1; r < comm->size && !status; r++) {
+            links[r - 1] = (tithe_probe_link){.from = 0, .to = r};
+            status = measure_link(comm, bytes, seconds / (comm->size - 1), &links[r - 1], error);
+        }
+        if (!status) status = ti_comm_dismiss_server(comm, error);
+    } else {
+        status = answer_pings(comm, bytes, error);
+    }
+    comm->phase = NULL;
+    free(bytes);
+    if (status) ti_comm_give_up(comm, error ? error->text : tithe_status_text(status));
+    return status;
+}

@@ -1,0 +1,207 @@
+/* test_matrix.c - every scheme over every collective, for many numbers of ranks and elements, with all ranks in one place
+ * and with a thread for each: the sum is right against doubles, all ranks hold the same bits, and what was sent is what the
+ * collectives say. */
+#include "tithe/tithe.h"
+
+int example_main(void);
+#define main example_main
+#define message example_message
+#define rank example_rank
+#include "../../examples/own_transport.c"
+#undef main
+#undef message
+#undef rank
+
+#include "exchange/group.h"
+
+enum { MOST = 8, STEPS = 2, MANY = 100000 };
+static const unsigned sizes[] = {2, 3, 4, 7, 8};
+static const size_t lengths[] = {1, 7, 1000, MANY};
+
+static float *gradients[sizeof lengths / sizeof *lengths][STEPS]; /* of MOST ranks, made once */
+
+static const float *gradient_of(size_t n, unsigned step, unsigned r)
+{
+    unsigned l = 0;
+    while (lengths[l] != n) l++;
+    return gradients[l][step] + r * n;
+}
+
+typedef struct process {
+    pthread_t thread;
+    group *g;
+    unsigned rank;
+    size_t n;
+    float *updates[STEPS];
+    double up[STEPS];
+    int leader[STEPS];
+    tithe_status status;
+} process;
+
+static void *run_process(void *argument)
+{
+    process *p = argument;
+    for (unsigned k = 0; k < STEPS && !p->status; k++) {
+        const double before = tithe_exchange_total(p->g->ex).uplink_bytes;
+        memcpy(p->updates[k], gradient_of(p->n, k, p->rank), p->n * sizeof **p->updates);
+        p->status = tithe_exchange_step(p->g->ex, p->updates[k], 0.25, &p->g->error);
+        p->up[k] = tithe_exchange_total(p->g->ex).uplink_bytes - before;
+        p->leader[k] = tithe_exchange_last(p->g->ex).leader;
+    }
+    return NULL;
+}
+
+/* With a rank in each process: all[r] afterwards has its updates. */
+static void run_apart(const wanted *w, network *net, process *all)
+{
+    assert_true(network_open(net, w->ranks + 1));
+    for (unsigned r = 0; r < w->ranks; r++) {
+        tithe_exchange_config config;
+        group *g = group_start(w, &config);
+        g->comm.first = r;
+        g->comm.local = 1;
+        g->comm.transport = &queues;
+        g->comm.self = net;
+        g->comm.deadline = 60;
+        all[r] = (process){.g = g, .rank = r, .n = w->n};
+        for (unsigned k = 0; k < STEPS; k++) all[r].updates[k] = malloc(w->n * sizeof(float));
+        expect(tithe_exchange_create(&config, w->n, &g->ex, &g->error) == TITHE_OK, "%s", g->error.text);
+    }
+    for (unsigned r = 0; r < w->ranks; r++)
+        assert_int_equal(pthread_create(&all[r].thread, NULL, run_process, &all[r]), 0);
+    for (unsigned r = 0; r < w->ranks; r++) pthread_join(all[r].thread, NULL);
+    for (unsigned r = 0; r < w->ranks; r++) expect(all[r].status == TITHE_OK, "%s", all[r].g->error.text);
+}
+
+/* What rank r should have sent in a step. The length of each rank's frame is known from its uplink. */
+static double due(const wanted *w, const char *scheme, const char *name, const process *all, unsigned r,
+                  unsigned k)
+{
+    const bool frames = strcmp(scheme, "gather") == 0;
+    const tithe_collective *c = tithe_collective_find(strcmp(name, "allgather") == 0 ? "ring" : name);
+    size_t four[MOST], own[MOST], total = 0;
+    for (unsigned q = 0; q < w->ranks; q++) {
+        four[q] = 4;
+        own[q] = (size_t)all[q].up[k];
+        total += own[q];
+    }
+    if (strcmp(scheme, "dense") == 0) return (double)c->reduce_bytes(w->ranks, r, w->n);
+    if (frames) {
+        const tithe_collective *direct = tithe_collective_find("direct");
+        return (double)(c->gather_bytes(w->ranks, r, four) + (total <= 4 * w->n
+                                                                  ? c->gather_bytes(w->ranks, r, own)
+                                                                  : direct->reduce_bytes(w->ranks, r, w->n)));
+    }
+    if (strcmp(scheme, "star") == 0) { /* up: length, step size and frame; down: length and a raw frame */
+        tithe_codec *raw = codec_of("all|raw");
+        const double back = (double)tithe_codec_length(raw, w->n, w->n, TITHE_EXCHANGE);
+        tithe_codec_free(raw);
+        return r == 0 ? (w->ranks - 1) * (4 + back) : 12 + (double)own[r];
+    }
+    const unsigned leader = (unsigned)all[0].leader[k];
+    const size_t index = own[leader] - own[(leader + 1) % w->ranks]; /* all have as many values */
+    const size_t entries = (size_t)tithe_exchange_last(all[0].g->ex).level_most;
+    double bytes = (double)tithe_broadcast_bytes(w->ranks, r, leader, index);
+    if (w->leader) {
+        size_t energies[MOST];
+        for (unsigned q = 0; q < w->ranks; q++) energies[q] = 8;
+        bytes += (double)(c->gather ? c : tithe_collective_find("ring"))->gather_bytes(w->ranks, r, energies);
+    }
+    return bytes + (double)c->reduce_bytes(w->ranks, r, entries);
+}
+
+static void check_case(const wanted *w)
+{
+    network net;
+    static process all[MOST];
+    run_apart(w, &net, all);
+    group *here = group_make(w);
+    double *applied = calloc(w->n, sizeof *applied), *given = calloc(w->n, sizeof *given);
+    assert_true(applied && given);
+    const char *scheme = tithe_exchange_last(here->ex).scheme,
+               *name = tithe_exchange_last(here->ex).collective;
+    double sent = 0;
+    for (unsigned k = 0; k < STEPS; k++) {
+        const float *x = gradient_of(w->n, k, 0);
+        group_put_all(here, x, 0.25);
+        group_finish(here);
+        for (unsigned r = 0; r < w->ranks; r++) {
+            expect(same_floats(all[r].updates[k], here->update, w->n),
+                   "%s over %s, %u ranks, n = %zu: rank %u has other bits", scheme, name, w->ranks, w->n, r);
+            for (size_t i = 0; i < w->n; i++) given[i] += 0.25 * (double)x[r * w->n + i];
+            sent += due(w, scheme, name, all, r, k);
+        }
+        for (size_t i = 0; i < w->n; i++) applied[i] += w->ranks * (double)here->update[i];
+    }
+    for (size_t i = 0; i < w->n; i++) { /* what was not applied is kept */
+        double kept = 0;
+        for (unsigned r = 0; r < w->ranks && here->feedback->keeps; r++)
+            kept += (double)tithe_exchange_kept(here->ex, r)[i];
+        expect(fabs(applied[i] + kept - given[i]) <= 1e-4,
+               "%s over %s, %u ranks, n = %zu: %g + %g, not %g at %zu", scheme, name, w->ranks, w->n,
+               applied[i], kept, given[i], i);
+    }
+    double apart = 0;
+    for (unsigned r = 0; r < w->ranks; r++) {
+        double own = 0;
+        for (unsigned k = 0; k < STEPS; k++) own += due(w, scheme, name, all, r, k);
+        const double did = tithe_exchange_total(all[r].g->ex).sent_bytes;
+        expect(did == own, "%s over %s, %u ranks, n = %zu: rank %u sent %g bytes, not %g", scheme, name,
+               w->ranks, w->n, r, did, own);
+        apart += did;
+    }
+    const double heads =
+        strcmp(scheme, "star") == 0 ? STEPS * (w->ranks - 1) * 16.0 : 0; /* nobody needs them here */
+    assert_true(apart == sent && tithe_exchange_total(here->ex).sent_bytes == sent - heads);
+    for (unsigned r = 0; r < w->ranks; r++) {
+        group_free(all[r].g);
+        for (unsigned k = 0; k < STEPS; k++) free(all[r].updates[k]);
+    }
+    group_free(here);
+    queues.close(&net);
+    free(applied);
+    free(given);
+}
+
+/* "a|b|c" one by one; `native` is MPI's. */
+static void check_collectives(const tithe_scheme *scheme, wanted w)
+{
+    char list[128], *rest = NULL;
+    snprintf(list, sizeof list, "%s", scheme->collectives);
+    for (char *name = strtok_r(list, "|", &rest); name; name = strtok_r(NULL, "|", &rest)) {
+        if (strcmp(name, "native") == 0) continue;
+        w.scheme = scheme->name;
+        w.collective = name;
+        for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+                w.ranks = sizes[s];
+                w.n = lengths[l];
+                check_case(&w);
+            }
+    }
+}
+
+static void sums_are_right_everywhere(void **state)
+{
+    (void)state;
+    for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
+        for (unsigned k = 0; k < STEPS; k++) gradients[l][k] = gradients_make(MOST, lengths[l], k);
+    for (const tithe_scheme *const *s = tithe_schemes(); *s; s++) {
+        const bool artopk = strcmp((*s)->name, "artopk") == 0;
+        if (!artopk) check_collectives(*s, (wanted){.codec = "all|raw"});
+        if (!(*s)->whole) check_collectives(*s, (wanted){.codec = "topk:keep=0.05", .feedback = "ec"});
+        if (artopk)
+            check_collectives(*s,
+                              (wanted){.codec = "topk:keep=0.05", .feedback = "ec", .leader = "variance"});
+    }
+    for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
+        for (unsigned k = 0; k < STEPS; k++) free(gradients[l][k]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_right_everywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+"""--network: the clock advances exactly by the formula of the collective, for 1 to 64 workers; schedules; mistakes."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+tithe = os.environ["TITHE"]
+passed = failed = 0
+LATENCY, BANDWIDTH, COMPUTE = 1.5e-3, 2e6 / 8, 4e-3
+NETWORK = "latency=1.5ms,bandwidth=2Mbit,compute=4ms"
+FEATURES = 123
+
+
+def check(ok, what):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print("FAIL " + what)
+
+
+def train(*options):
+    command = [tithe, "train", "--data", "a9a-like:scale=0.01", "--no-optimum", *options, "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    check(done.returncode == 0, f"{command}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def near(a, b):
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-15)
+
+
+STEPS = 3
+for n in (1, 2, 3, 4, 7, 8, 16, 33, 64):
+    dense = 4 * FEATURES
+    formulas = {
+        "ring": 2 * (n - 1) * LATENCY + 2 * (n - 1) / n * dense / BANDWIDTH,
+        "tree": 2 * math.log2(n) * (LATENCY + dense / BANDWIDTH),
+        "star": (2 if n > 1 else 0) * LATENCY + 2 * (n - 1) * dense / BANDWIDTH,
+    }
+    common = ["--workers", str(n), "--steps", str(STEPS), "--network", NETWORK]
+    for collective, seconds in formulas.items():
+        answer = train(*common, "--collective", collective)
+        check(near(answer["seconds"], STEPS * (COMPUTE + seconds)), f"dense, {collective}, {n} workers: {answer['seconds']}")
+    answer = train(*common, "--codec", "topk:k=2")
+    frame = answer["uplink_bytes"] / STEPS / n
+    gather = math.log2(n) * LATENCY + (n - 1) * frame / BANDWIDTH if n * frame <= dense else formulas["ring"]
+    if n * frame <= dense:  # frames of all steps are equally long or nearly; the mean is what counts
+        check(near(answer["seconds"], STEPS * (COMPUTE + gather)), f"gather, {n} workers: {answer['seconds']}, {STEPS * (COMPUTE + gather)}")
+    answer = train(*common, "--codec", "natural", "--downlink", "natural")
+    up, down = answer["uplink_bytes"] / STEPS / n, answer["downlink_bytes"] / STEPS / n
+    star = 2 * LATENCY + (n - 1) * (up + down) / BANDWIDTH if n > 1 else 0
+    check(near(answer["seconds"], STEPS * (COMPUTE + star)), f"star, {n} workers: {answer['seconds']}")
+    check(train("--workers", str(n), "--steps", str(STEPS))["model_hash"] ==
+          train(*common)["model_hash"], f"{n} workers: a clock changes no model")
+
+with tempfile.TemporaryDirectory() as folder:
+    def schedule(text):
+        path = os.path.join(folder, "schedule")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    slow, fast = 2 * (LATENCY + 4 * FEATURES / 2 / BANDWIDTH), 2 * (1e-3 + 4 * FEATURES / 2 / 1.25e8)
+    path = schedule("# a comment\n0-2 1.5ms 2Mbit\n\n2+ 1ms 1Gbit\n")
+    answer = train("--workers", "2", "--steps", "5", "--network", path)
+    check(near(answer["seconds"], 2 * slow + 3 * fast), f"schedule: {answer['seconds']}, not {2 * slow + 3 * fast}")
+    answer = train("--workers", "2", "--steps", "5", "--network", path + ",compute=1s")
+    check(near(answer["seconds"], 5 + 2 * slow + 3 * fast), "schedule with compute")
+    answer = train("--workers", "2", "--steps", "37", "--network", "C1")
+    wire = 4 * FEATURES
+    expected = sum(2 * (a * 1e-3 + wire / 2 / (b * 1.25e8)) * k for a, b, k in ((1, 25, 12), (1, 1, 12), (50, 1, 12), (50, 25, 1)))
+    check(near(answer["seconds"], expected), f"C1: {answer['seconds']}, not {expected}")
+
+    for wrong, word in ((schedule("0-2 1ms 1Gbit\n3+ 1ms 1Gbit\n"), "gap"), ("latency=1ms", "bandwidth"), ("latency=1ms,bandwidth=0", "bandwidth"),
+                        ("latency=-1ms,bandwidth=1Gbit", "latency"), ("nowhere", "nowhere"), ("latency=1ms,speed=3", "speed")):
+        done = subprocess.run([tithe, "train", "--data", "a9a-like:scale=0.01", "--network", wrong], capture_output=True, text=True)
+        check(done.returncode == 2 and done.stderr.count("\n") == 1 and word in done.stderr, f"{wrong}: {done.stderr!r}")
+    for text in ("0-2 1ms\n", "2-1 1ms 1Gbit\n", "soon 1ms 1Gbit\n", "", "0+ 1ms 1Gbit 7\n", "0+ fast 1Gbit\n"):
+        done = subprocess.run([tithe, "train", "--data", "a9a-like:scale=0.01", "--network", schedule(text)], capture_output=True, text=True)
+        check(done.returncode == 2 and done.stderr.count("\n") == 1, f"{text!r}: {done.stderr!r}")
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
