@@ -29,7 +29,9 @@ typedef struct tithe_zmq_options {
     double deadline; /* seconds that a wait may take; 0: 30 */
 } tithe_zmq_options;
 
-/* Returns when all are there; ranks are given in the order of arrival. */
+/* Returns when all are there; ranks are given in the order of arrival. A worker that does not fit is told why, and whoever
+ * else comes to the port is not heeded. The server listens where it is told to, a worker (with `peers`) on the interface
+ * that leads to the server only. Nothing is encrypted: over networks of others, take a tunnel. */
 TITHE_API tithe_status tithe_comm_zmq(const tithe_zmq_options *options, tithe_comm *comm, tithe_error *error);
 
 #ifdef __cplusplus

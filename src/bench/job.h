@@ -22,11 +22,11 @@ typedef struct bench_row {
     const char *spec;   /* NULL: no codec; "threshold" gets its lambda from the data and the share */
     double share;       /* of coordinates that are selected; 0 where that has no meaning */
     size_t longest;     /* not measured on longer vectors, since it is slow; 0: on all */
-    bool single;        /* runs on one thread, however many the call has */
     const char *cost;   /* of a tuner */
-    bool paper;         /* the tuner counts the papers' bits */
     const char *scheme; /* of an exchange; of an all-reduce, the collective */
     unsigned ranks;
+    bool single; /* runs on one thread, however many the call has */
+    bool paper;  /* the tuner counts the papers' bits */
 } bench_row;
 
 struct bench_job {

@@ -97,9 +97,11 @@ tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error)
 
 tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe_error *error)
 {
+    if (comm->failed.code) return fail_again(comm, error);
+    tithe_error own = {0};
+    if (!error) error = &own;
     const double start = clock_now();
     const tithe_status status = comm->transport->all_reduce(comm->self, vector, n, deadline(comm), error);
     comm->waited += clock_now() - start;
-    if (status) name_phase(comm, error);
-    return status;
+    return note(comm, status, error);
 }

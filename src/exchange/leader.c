@@ -1,7 +1,7 @@
 /* leader.c - see leader.h.
  *
  * Round-robin (STAR): turn t is led by rank t mod N. Variance (VAR): the rank that selected the most energy, ties to the
- * lowest. `auto`, which tyagi2023 leaves as future work: both rules are tried in turn for 2 * TRIALS steps; from then on
+ * lowest. `auto`, which tyagi2023artopk leaves as future work: both rules are tried in turn for 2 * TRIALS steps; from then on
  * the rule with the larger smoothed gain leads, and every RETRY-th step the other one, so that its gain stays fresh.
  * Variance makes every rank select and waits for a gather, so it has to gain MARGIN more. */
 #include "exchange/leader.h"

@@ -7,7 +7,7 @@
 
 #include "tithe/exchange.h"
 
-/* The two rules of tyagi2023, STAR and VAR; `auto` takes now one, now the other. */
+/* The two rules of tyagi2023artopk, STAR and VAR; `auto` takes now one, now the other. */
 typedef enum leader_rule { LEADER_ROUND_ROBIN, LEADER_VARIANCE, LEADER_AUTO } leader_rule;
 
 typedef struct leader_state {

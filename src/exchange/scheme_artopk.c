@@ -1,4 +1,4 @@
-/* scheme_artopk.c - AR-Top-k: one rank's indices for all, so that values can be summed by an all-reduce. Key: tyagi2023.
+/* scheme_artopk.c - AR-Top-k: one rank's indices for all, so that values can be summed by an all-reduce. Key: tyagi2023artopk.
  *
  * Every rank forms G = e + gamma*g. A leader is chosen (leader.h), and its top-k indices are broadcast. Every rank takes
  * G at these indices, clears what it keeps there, and the values are summed, divided by N and applied.
