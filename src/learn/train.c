@@ -60,9 +60,9 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->target = !target ? TITHE_NO_TARGET : r->reached ? TITHE_TARGET_REACHED : TITHE_TARGET_MISSED;
     const double measured = r->measured > 0 ? r->measured : NAN;
     result->kept_mean = r->kept_sum / measured;
-    result->kept_least = r->measured ? r->kept_least : NAN;
+    result->kept_least = r->measured > 0 ? r->kept_least : NAN;
     result->speedup_mean = r->speedup_sum / measured;
-    result->speedup_least = r->measured ? r->speedup_least : NAN;
+    result->speedup_least = r->measured > 0 ? r->speedup_least : NAN;
     result->residual_most = isnan(r->threshold) || !r->feedback->scaled ? NAN : r->residual_most;
     result->constants = r->constants;
     result->complexity = complexity_of(r);

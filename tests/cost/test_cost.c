@@ -159,8 +159,8 @@ static void tables_are_joined_by_lines(void **state)
         "100,1\n200,3\n400,3\n",
         "bytes,seconds\r\n100,1\r\n200,3\r\n400,3\r\n",
         "# measured\n\n 100 , 1.0 # short\n200;3e0\n400 3",
-        "{\"latency_s\": 0.5, \"bandwidth_Bps\": 50,\n \"points\": [{\"bytes\": 100, \"seconds\": 1},\n"
-        "{\"seconds\":3,\"bytes\":200},{\"bytes\":400,\"seconds\":3.0}]}",
+        ("{\"latency_s\": 0.5, \"bandwidth_Bps\": 50,\n \"points\": [{\"bytes\": 100, \"seconds\": 1},\n"
+         "{\"seconds\":3,\"bytes\":200},{\"bytes\":400,\"seconds\":3.0}]}"),
     };
     static const double expected[][2] = {{100, 1}, {150, 2},  {200, 3},   {300, 3},
                                          {400, 3}, {4000, 3}, {75, 0.75}, {10, 0.1}};
