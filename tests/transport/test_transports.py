@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,12 @@ DATA = ["--data", "a9a-like:scale=0.03"] # 977 rows
 WEIGHTS = os.path.join(environment["XDG_CACHE_HOME"], "weights")
 with open(WEIGHTS, "w", encoding="ascii") as file:
     file.writelines(f"{1 + i % 50}\n" for i in range(977))
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 def check(ok, what):
@@ -122,7 +129,7 @@ def native():
 def roles():
     """Server and workers as commands of their own, over TCP."""
     common = [*DATA, "--transport", "zmq", "--workers", "2", "--steps", "5", "--codec", "natural", "--downlink", "natural"]
-    port = 20000 + os.getpid() % 20000
+    port = free_port()
     server = subprocess.Popen([tithe, "train", *common, "--role", "server", "--listen", f"tcp://127.0.0.1:{port}"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     workers = [subprocess.Popen([tithe, "train", *common, "--role", "worker", "--connect", f"tcp://127.0.0.1:{port}", "--json", "-"],
@@ -140,7 +147,7 @@ def roles():
 
 def mismatch():
     """A worker with other options: everybody says so, and nobody waits."""
-    port = 20000 + (os.getpid() + 7777) % 20000
+    port = free_port()
     base = [*DATA, "--transport", "zmq", "--workers", "2", "--steps", "5", "--scheme", "star", "--deadline", "20"]
     endpoint = f"tcp://127.0.0.1:{port}"
     start = time.time()
@@ -156,7 +163,7 @@ def mismatch():
 
 def lost_worker():
     """A worker that dies: the others end within the deadline, and say who is missing."""
-    port = 20000 + (os.getpid() + 3333) % 20000
+    port = free_port()
     endpoint = f"tcp://127.0.0.1:{port}"
     base = ["--data", "a9a-like", "--no-optimum", "--transport", "zmq", "--workers", "3", "--estimator", "sgd", "--epochs", "1000",
             "--codec", "topk:keep=0.1", "--scheme", "star", "--deadline", "3"]
