@@ -1,5 +1,4 @@
 /* cmd_plan.c - tithe plan: which scheme, collective and level is cheapest on a link, and does compression pay at all? */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,16 +208,16 @@ static int answer(plan_options *o, tithe_plan_request *q)
     tithe_status status = o->no_codec ? TITHE_OK : find_speed(&q->speed, &error);
     tithe_plan_row *rows = text_memory(tithe_plan_rows(q) * sizeof *rows);
     if (!status) status = tithe_plan_make(q, rows, &plan, &error);
-    if (!status) status = plan_map_fill(q, &map, &error);
+    const bool growth = o->most > o->least;
+    const bool shows_map = !json_alone(o->json) && !growth && !o->no_map;
+    if (!status && (shows_map || o->report)) status = plan_map_fill(q, &map, &error);
     int result = status ? text_fail_status(NULL, status, &error) : EXIT_DONE;
     if (!result && o->json && !json_write(o->json, plan_json(q, rows, &plan))) result = EXIT_BAD;
     if (!result && o->report && !plan_page_write(o->report, &map, q, rows, &plan)) result = EXIT_BAD;
     if (!result && !json_alone(o->json)) {
         print_plan(q, rows, &plan);
-        if (o->most > o->least)
-            result = print_growth(o, *q, rows);
-        else if (!o->no_map)
-            plan_map_print(&map, q);
+        if (growth) result = print_growth(o, *q, rows);
+        if (shows_map) plan_map_print(&map, q);
         if (o->report) printf("%s\n", o->report);
     }
     free(rows);

@@ -122,7 +122,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .reason = e.reason,
     };
     if (r->network.phases) { /* all times are that network's */
-        r->last.seconds = r->virtual_seconds;
+        r->last.seconds = r->virtual_compute + r->virtual_transfer;
         r->last.compute = r->virtual_compute;
         r->last.transfer = r->virtual_transfer;
         r->last.encode = r->last.decode = r->last.wait = r->last.other = 0;

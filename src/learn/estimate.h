@@ -42,6 +42,10 @@ double ti_estimate_penalty(const estimate *s, const double *x, double *g);
 void ti_estimate_add_row(const estimate *s, uint32_t row, double weight, const double *x, double *g,
                          void *scratch);
 
+/* The constants of rows that are drawn anew in each step, one or a batch of them: script_L and sigma_star are theirs. */
+tithe_unified ti_drawn_unified(double L, double script_L, double sigma_star, double n, double m);
+double ti_drawn_step_size(double L, double script_L, double n, double m); /* 1 / (4A) */
+
 extern const tithe_estimator ti_estimator_full, ti_estimator_sgd, ti_estimator_minibatch, ti_estimator_lsvrg;
 tithe_status ti_estimator_find(const char *name, const tithe_estimator **estimator, tithe_error *error);
 

@@ -28,19 +28,6 @@ static double gradient(const estimate *s, unsigned local, unsigned draw, const d
     return NAN;
 }
 
-/* As for sgd: script_L and sigma_star are the mini-batch's. */
-static tithe_unified unified(double L, double script_L, double sigma_star, double n, double m)
-{
-    (void)m;
-    return (tithe_unified){.A = L + 2 * script_L / n, .D1 = 2 * sigma_star / n, .rho = 1};
-}
-
-static double step_size(double L, double script_L, double n, double m)
-{
-    (void)m;
-    return 1 / (4 * (L + 2 * script_L / n));
-}
-
 const tithe_estimator ti_estimator_minibatch = {
     .name = "minibatch",
     .summary = "--batch rows per worker and step",
@@ -49,6 +36,6 @@ const tithe_estimator ti_estimator_minibatch = {
     .noisy = true,
     .passes = passes,
     .gradient = gradient,
-    .unified = unified,
-    .step_size = step_size,
+    .unified = ti_drawn_unified,
+    .step_size = ti_drawn_step_size,
 };

@@ -19,19 +19,6 @@ static double gradient(const estimate *s, unsigned local, unsigned draw, const d
     return NAN;
 }
 
-static tithe_unified unified(double L, double script_L, double sigma_star, double n, double m)
-{
-    (void)m;
-    return (tithe_unified){.A = L + 2 * script_L / n, .D1 = 2 * sigma_star / n, .rho = 1};
-}
-
-/* 1 / (4A) */
-static double step_size(double L, double script_L, double n, double m)
-{
-    (void)m;
-    return 1 / (4 * (L + 2 * script_L / n));
-}
-
 const tithe_estimator ti_estimator_sgd = {
     .name = "sgd",
     .summary = "one row per worker and step",
@@ -40,6 +27,6 @@ const tithe_estimator ti_estimator_sgd = {
     .noisy = true,
     .passes = passes,
     .gradient = gradient,
-    .unified = unified,
-    .step_size = step_size,
+    .unified = ti_drawn_unified,
+    .step_size = ti_drawn_step_size,
 };

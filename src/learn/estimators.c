@@ -44,3 +44,15 @@ void ti_estimate_add_row(const estimate *s, uint32_t row, double weight, const d
     const tithe_batch batch = {.rows = &row, .count = 1, .weight = weight};
     s->problem->model->add(s->problem, &batch, x, g, scratch, NULL);
 }
+
+tithe_unified ti_drawn_unified(double L, double script_L, double sigma_star, double n, double m)
+{
+    (void)m;
+    return (tithe_unified){.A = L + 2 * script_L / n, .D1 = 2 * sigma_star / n, .rho = 1};
+}
+
+double ti_drawn_step_size(double L, double script_L, double n, double m)
+{
+    (void)m;
+    return 1 / (4 * (L + 2 * script_L / n));
+}

@@ -293,10 +293,8 @@ static void advance_clock(run *r)
 {
     if (!r->network.phases) return;
     const network_phase *phase = ti_network_at(&r->network, r->epochs);
-    const double transfer = tithe_exchange_seconds(r->exchange, phase->latency, phase->bandwidth);
     r->virtual_compute += r->network.compute;
-    r->virtual_transfer += transfer;
-    r->virtual_seconds += r->network.compute + transfer;
+    r->virtual_transfer += tithe_exchange_seconds(r->exchange, phase->latency, phase->bandwidth);
 }
 
 static tithe_status take_step(run *r, tithe_error *error)

@@ -39,7 +39,7 @@ typedef struct run {
     average average;
     theory theory;
     network network;
-    double virtual_seconds, virtual_compute, virtual_transfer; /* on that network */
+    double virtual_compute, virtual_transfer; /* on that network */
     tithe_train_facts facts;
     double m;         /* rows per worker, not rounded */
     double sigma;     /* noise of the rows that are drawn, one at a time, at the minimum; NAN: not known */
