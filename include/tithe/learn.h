@@ -134,6 +134,9 @@ typedef struct tithe_train_result {
     double kept_mean, kept_least;       /* share of the energy that got through, over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
     double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
+    double latency,
+        bandwidth; /* of the link at the end (link.h): seconds one way, bytes per second; NAN: not known */
+    double probe_bytes; /* sent to find that out, by all processes; not in sent_bytes */
     tithe_complexity complexity;
     tithe_constants constants;
     char codec[256], downlink[256], scheme[32], collective[32], tuner[32], estimator[32];

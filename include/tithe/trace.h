@@ -31,6 +31,8 @@ typedef struct tithe_trace_record {
     double unsent;   /* total so far: sum over steps of the mean over workers of |not sent|^2 */
     /* seconds: since the start, and where they went, all totals */
     double seconds, compute, encode, wait, transfer, decode, other;
+    double latency,
+        bandwidth; /* of the link, as the messages so far say: seconds one way, bytes per second */
     const char *scheme, *collective,
         *reason; /* static or owned by the trace; "" when nothing is to be said */
 } tithe_trace_record;
