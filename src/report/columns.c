@@ -41,6 +41,8 @@ static const tithe_column columns[] = {
     NUMBER(other, "s", "of these, in the update and in evaluating the loss"),
     NUMBER(latency, "s", "of the link, one way, as the messages so far say"),
     NUMBER(bandwidth, "B/s", "of the link, as the messages so far say"),
+    NUMBER(overlap, "s", "of waiting, moving and decoding, what passed while the next bucket was encoded"),
+    NUMBER(messages, "", "messages with gradients so far"),
     TEXT(scheme, "who sent what to whom"),
     TEXT(collective, "over which pattern"),
     TEXT(reason, "why this level, scheme and collective"),
