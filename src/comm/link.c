@@ -90,31 +90,39 @@ static bool tells(const tithe_link_point *p, double latency)
     return p->bytes > 0 && moving(p, latency) > fmax(p->hops * latency / 2, NOISE);
 }
 
-static bool any_tells(const tithe_link_point *points, size_t count, double latency)
-{
-    for (size_t i = 0; i < count; i++)
-        if (tells(&points[i], latency)) return true;
-    return false;
-}
-
+/* Not more than this share of the messages went slower; NAN: the one that stands there was too short to tell. One that was
+ * held up looks like a telling one, so it is not for a single message to say that it tells. */
 static double fit(const tithe_link_point *points, size_t all, double latency, double share)
 {
-    double ratios[MOST_POINTS], slopes[MOST_POINTS * MOST_POINTS / 2];
-    size_t count = 0, pairs = 0;
+    double ratios[MOST_POINTS], slopes[MOST_POINTS * MOST_POINTS / 2], longest = 0;
+    size_t count = 0, telling = 0, pairs = 0;
+    for (size_t i = 0; i < all; i++) longest = fmax(longest, points[i].bytes);
     for (size_t i = 0; i < all; i++) {
         const tithe_link_point *a = &points[i];
-        if (!tells(a, latency)) continue;
-        ratios[count++] = a->bytes / moving(a, latency);
-        for (size_t j = 0; j < all; j++) {
+        if (a->bytes > 0 && 2 * a->bytes >= longest) {
+            ratios[count++] = moving(a, latency) > 0 ? a->bytes / moving(a, latency) : INFINITY;
+            telling += tells(a, latency);
+        }
+        for (size_t j = 0; j < all && tells(a, latency); j++) {
             const tithe_link_point *b = &points[j];
             const double longer = moving(b, latency) - moving(a, latency);
             if (b->group != a->group || b->bytes < 2 * a->bytes || !tells(b, latency)) continue;
             slopes[pairs++] = longer > 0 ? (b->bytes - a->bytes) / longer : INFINITY;
         }
     }
+    if (telling <= (size_t)(share * (double)(count > 0 ? count - 1 : 0))) return NAN;
     const double slope = pairs && 2 * pairs >= count ? quantile(slopes, pairs, share) : NAN;
-    if (isfinite(slope)) return slope;
-    return count ? quantile(ratios, count, share) : NAN;
+    return isfinite(slope) ? slope : quantile(ratios, count, share);
+}
+
+static double fit_rounds(const tithe_link_point *rounds, size_t all, double latency)
+{
+    return fit(rounds, all, latency, 0.5);
+}
+
+static double fit_pings(const tithe_link_estimate *link)
+{
+    return fit(link->pings, TITHE_LINK_WINDOW, link->latency, 0.25);
 }
 
 void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_point *rounds,
@@ -126,11 +134,9 @@ void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_p
     link->reports++;
     if (ping.bytes > 0) link->pings[link->answered++ % TITHE_LINK_WINDOW] = ping;
     if (isnan(link->latency)) return;
-    if (ping.bytes > 0 && !any_tells(link->pings, TITHE_LINK_WINDOW, link->latency) &&
-        link->ping_length < COMM_BLOCK)
-        link->ping_length *= 2;
-    double bandwidth = fit(link->rounds, MOST_POINTS, link->latency, 0.5);
-    if (isnan(bandwidth)) bandwidth = fit(link->pings, TITHE_LINK_WINDOW, link->latency, 0.25);
+    if (ping.bytes > 0 && isnan(fit_pings(link)) && link->ping_length < COMM_BLOCK) link->ping_length *= 2;
+    double bandwidth = fit_rounds(link->rounds, MOST_POINTS, link->latency);
+    if (isnan(bandwidth)) bandwidth = fit_pings(link);
     if (!isnan(bandwidth)) link->bandwidth = bandwidth; /* otherwise nothing is known to have changed */
 }
 
@@ -159,7 +165,7 @@ static bool read_report(tithe_link_estimate *link, unsigned size, const double *
         rounds[i] = (tithe_link_point){report[2 * i] / size, report[2 * i + 1] / size, 1, link->reports};
     ti_link_learn(link, latency, rounds,
                   (tithe_link_point){report[REPORT - 2], report[REPORT - 1], 2, link->answered / 2});
-    return any_tells(rounds, TITHE_LINK_ROUNDS, link->latency);
+    return !isnan(fit_rounds(rounds, TITHE_LINK_ROUNDS, link->latency));
 }
 
 /* Long ones are more exact, so one is as long as a quarter of the room that there is, within limits; and every other one
