@@ -23,7 +23,8 @@ enum {
     CALL_STATE = 8,
     CALL_PING = 9,
     CALL_BYTES = 16,
-    MOST_TEXT = 1024
+    MOST_TEXT = 1024,
+    FOLD_BLOCK = 1 << 16 /* numbers: a server holds so many of each rank, however long the vector is */
 };
 
 bool ti_comm_has_own_server(const tithe_comm *comm)
@@ -160,7 +161,9 @@ tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_
     const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
     const char *phase = comm->phase;
     if (!phase) comm->phase = "adding up losses and totals";
-    const tithe_status status = fold_all(comm, how, values, n, error);
+    tithe_status status = TITHE_OK;
+    for (size_t done = 0; done < n && !status; done += FOLD_BLOCK)
+        status = fold_all(comm, how, values + done, n - done < FOLD_BLOCK ? n - done : FOLD_BLOCK, error);
     comm->phase = phase;
     if (how == COMM_ASK) ti_comm_uncount(comm, sent, messages);
     return status;
