@@ -11,7 +11,8 @@ import tempfile
 
 tithe = os.environ["TITHE"]
 room = tempfile.mkdtemp()
-environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1", XDG_CACHE_HOME=room)
+environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1", XDG_CACHE_HOME=room,
+                   OMPI_MCA_orte_tmpdir_base=room)  # two of them that begin and end at once fight over the usual place
 mpirun = os.environ.get("MPIRUN", "mpirun")
 passed = failed = 0
 COMMON = ["--data", "a9a-like:scale=0.1", "--model", "mlp:hidden=64", "--estimator", "minibatch", "--batch", "8", "--step-size", "0.01",
