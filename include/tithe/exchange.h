@@ -101,7 +101,8 @@ TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *col
 TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                           double gamma, tithe_error *error);
 /* The same, layer by layer, as they become ready, in any order: a bucket goes when the last of its layers was put, and
- * those before it. All layers of a rank on one lane. */
+ * those before it. All layers of a rank on one lane. Needs bucket_bytes. Earlier layers may have left when a later one is
+ * refused: then, and when a bucket cannot be written, free the exchange before its ranks. */
 TITHE_API tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer,
                                                 const float *g, double gamma, tithe_error *error);
 /* A rank that takes no part in this step. It gets the update all the same, so it has to know gamma. */
@@ -119,7 +120,8 @@ typedef struct tithe_exchange_totals {
     double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
     double sent_messages;
     double encode, wait, transfer, decode; /* seconds */
-    double overlap; /* seconds of wait, transfer and decode that passed while other buckets were put: what was gained */
+    double overlap; /* seconds that sending (all of finish: what the scheme still encodes, wait, transfer, decode) ran
+                     * beside other work, because a thread of its own did it: what was gained */
     double unsent;                         /* sum over the steps of the mean of |not sent|^2, if measured */
 } tithe_exchange_totals;
 TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
@@ -135,7 +137,7 @@ typedef struct tithe_exchange_record {
     unsigned ranks,
         measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
     double residual; /* mean of |e|^2 under error compensation */
-    int leader;      /* whose indices were taken, under artopk; -1: nobody's */
+    int leader;      /* whose indices were taken, under artopk; -1: nobody's, or different ones by bucket */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;
 TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);
@@ -154,7 +156,7 @@ TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a
 TITHE_API float *tithe_exchange_aggregate(tithe_exchange *ex);
 /* The server's own; every process has room for it, but only that of the server is used. */
 TITHE_API float *tithe_exchange_server_kept(tithe_exchange *ex);
-/* Numbers that the scheme learned, the same on all ranks (artopk with --leader auto). Returns how many; copies them to
+/* Numbers that the scheme learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
  * `numbers`, if that is not NULL. */
 TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);
 TITHE_API void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers);

@@ -33,8 +33,8 @@ typedef struct tithe_trace_record {
     double seconds, compute, encode, wait, transfer, decode, other;
     double latency,
         bandwidth;   /* of the link, as the messages so far say: seconds one way, bytes per second */
-    double overlap;  /* seconds of wait, transfer and decode that other work hid: what buckets gained */
-    double messages; /* total: sent with gradients, by all processes with workers */
+    double overlap;  /* seconds that sending ran beside encoding: what buckets gained */
+    double messages; /* total: of the exchange, by all processes with workers */
     const char *scheme, *collective,
         *reason; /* static or owned by the trace; "" when nothing is to be said */
 } tithe_trace_record;

@@ -18,7 +18,6 @@ typedef struct bucket {
     size_t *layers;      /* lengths of what it has of each layer */
     size_t layer_count;  /* more than 1: fused */
     atomic_uint missing; /* local ranks that were not put yet, in this step */
-    unsigned *filled;    /* of each local rank: layers that were put */
 } bucket;
 
 struct exchange_buckets {
@@ -27,7 +26,9 @@ struct exchange_buckets {
     courier *courier; /* NULL: everything goes in finish */
     float *update;    /* the courier's, until somebody asks for it */
     float **staged;   /* of each local rank: layers of fused buckets, which have to lie side by side */
+    bool *put;        /* of each local rank and layer: was it put one by one, in this step? */
     unsigned served;
+    tithe_error failed; /* of a step that others have heard half of; from then on all fail. Code 0: none */
 };
 
 /* ---- where they begin ---------------------------------------------------------------------------------------- */
@@ -40,6 +41,7 @@ size_t ti_buckets_layout(size_t n, const size_t *layers, size_t layer_count, siz
     size_t count = 0, at = 0, room = 0; /* numbers that still fit into the last bucket */
     for (size_t l = 0; l < layer_count || (l == 0 && layer_count == 0); l++) {
         const size_t length = layer_count ? layers[l] : n;
+        if (layer_count && length == 0) continue; /* nothing to send */
         const size_t pieces = whole || each || length <= most ? 1 : length / most + (length % most != 0);
         const bool joins = count && (whole || (!each && length <= room));
         for (size_t p = 0; p < pieces && !joins; p++, count++)
@@ -59,14 +61,19 @@ static bool find_layers(const tithe_exchange *ex, bucket *b, size_t end)
     const tithe_exchange_config *c = &ex->config;
     size_t at = 0;
     b->layers = calloc(c->layer_count + 1, sizeof *b->layers);
-    b->filled = calloc(c->comm->local + 1, sizeof *b->filled);
-    if (!b->layers || !b->filled) return false;
+    if (!b->layers) return false;
     for (size_t l = 0; l < c->layer_count; at += c->layers[l], l++) {
         const size_t from = at > b->begin ? at : b->begin,
                      to = at + c->layers[l] < end ? at + c->layers[l] : end;
         if (from < to) b->layers[b->layer_count++] = to - from;
     }
     return true;
+}
+
+/* Does a thread send on the side? */
+static bool sends_aside(const tithe_exchange *ex)
+{
+    return ex->config.overlap && ex->config.comm->local && !ex->config.comm->one_thread;
 }
 
 static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, float *const *kept,
@@ -80,7 +87,7 @@ static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, floa
     c.layer_count = b->layer_count > 1 ? b->layer_count : 0;
     c.bucket_bytes = 0;
     c.lanes = ex->lane_count;
-    if (ex->config.overlap) c.pool = NULL; /* its threads belong to those who put */
+    if (sends_aside(ex)) c.pool = NULL; /* its threads belong to those who put */
     const exchange_slice slice = {b->begin, kept, ex->aggregate, ex->server_kept};
     const tithe_status status = ti_exchange_create_whole(&c, end - b->begin, &slice, &b->ex, error);
     if (status) return status;
@@ -108,7 +115,7 @@ static tithe_status make_all(tithe_exchange *ex, const size_t *begins, float **k
         s->all[i].begin = begins[i];
         status = make_bucket(ex, i, begins[i + 1], kept, error);
     }
-    if (!status && ex->config.overlap && local && !ex->config.comm->one_thread)
+    if (!status && sends_aside(ex))
         status = ti_courier_start(s->count, carry, ex, &s->courier, error);
     return status;
 }
@@ -120,7 +127,8 @@ static bool make_stage(const tithe_exchange *ex, struct exchange_buckets *s)
     const unsigned local = ex->config.comm->local;
     s->update = calloc(ex->n, sizeof *s->update);
     s->staged = calloc(local + 1, sizeof *s->staged);
-    bool enough = s->update && s->staged;
+    s->put = calloc((size_t)local * ex->config.layer_count + 1, sizeof *s->put);
+    bool enough = s->update && s->staged && s->put;
     for (unsigned i = 0; i < local && enough; i++)
         enough = (s->staged[i] = calloc(ex->n, sizeof **s->staged)) != NULL;
     return enough;
@@ -153,11 +161,11 @@ void ti_buckets_close(tithe_exchange *ex)
     for (unsigned i = 0; i < s->count; i++) {
         tithe_exchange_free(s->all[i].ex);
         free(s->all[i].layers);
-        free(s->all[i].filled);
     }
     for (unsigned i = 0; s->staged && i < ex->config.comm->local; i++) free(s->staged[i]);
     free(s->staged);
     free(s->update);
+    free(s->put);
     free(s->all);
     free(s);
     ex->buckets = NULL;
@@ -195,51 +203,111 @@ static tithe_status put_bucket(tithe_exchange *ex, bucket *b, unsigned rank, uns
     return status;
 }
 
+/* Once it has failed, it fails: what others took for a step cannot be taken back. */
+static tithe_status fail_again(const struct exchange_buckets *s, tithe_error *error)
+{
+    if (s->failed.code && error) *error = s->failed;
+    return s->failed.code;
+}
+
+static exchange_worker *worker_of(tithe_exchange *ex, unsigned rank)
+{
+    return &ex->workers[rank - ex->config.comm->first];
+}
+
+/* A vector comes as a whole, or in layers. */
+static tithe_status expect_no_layers(const tithe_exchange *ex, unsigned rank, tithe_error *error)
+{
+    const size_t layers = ex->config.layer_count;
+    const bool *put = ex->buckets->put + (rank - ex->config.comm->first) * layers;
+    for (size_t l = 0; l < layers; l++)
+        if (put[l])
+            return ti_fail(error, TITHE_E_ARGUMENT, l,
+                           "Rank %u has begun to put its layers one by one: put the others, too.", rank);
+    return TITHE_OK;
+}
+
 tithe_status ti_buckets_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
                             tithe_error *error)
 {
-    tithe_status status = ti_exchange_expect_finite(g, ex->n, error); /* before anything is sent */
+    tithe_status status = fail_again(ex->buckets, error);
+    if (!status) status = expect_no_layers(ex, rank, error);
+    if (!status) status = ti_exchange_expect_finite(g, ex->n, error); /* before anything is sent */
     for (unsigned i = 0; i < ex->buckets->count && !status; i++) {
         bucket *b = &ex->buckets->all[i];
         status = put_bucket(ex, b, rank, lane, g + b->begin, gamma, error);
     }
+    if (!status) worker_of(ex, rank)->state = WORKER_PUT;
     return status;
 }
 
-/* A layer fills a piece of one bucket, or several buckets of its own. */
+/* Are all layers of this bucket there? */
+static bool is_full(const tithe_exchange *ex, const bucket *b, const bool *put)
+{
+    size_t at = 0;
+    for (size_t l = 0; l < ex->config.layer_count; at += ex->config.layers[l++])
+        if (!put[l] && ex->config.layers[l] && at < b->begin + b->ex->n && at + ex->config.layers[l] > b->begin)
+            return false;
+    return true;
+}
+
+static tithe_status note_layer(tithe_exchange *ex, unsigned rank, size_t layer, double gamma, bool *put,
+                               tithe_error *error)
+{
+    exchange_worker *w = worker_of(ex, rank);
+    bool first = true;
+    for (size_t l = 0; l < ex->config.layer_count; l++) first = first && !put[l];
+    if (put[layer])
+        return ti_fail(error, TITHE_E_ARGUMENT, layer, "Layer %zu of rank %u was put twice in one step.",
+                       layer, rank);
+    if (!first && w->gamma != gamma)
+        return ti_fail(error, TITHE_E_ARGUMENT, layer,
+                       "Layer %zu of rank %u has step size %g, another one %g.", layer, rank, gamma, w->gamma);
+    w->gamma = gamma;
+    put[layer] = true;
+    return TITHE_OK;
+}
+
+/* A layer fills a part of one bucket, or several buckets of its own. */
 tithe_status ti_buckets_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer,
                                   const float *g, double gamma, tithe_error *error)
 {
     struct exchange_buckets *s = ex->buckets;
+    const size_t *layers = ex->config.layers, count = ex->config.layer_count;
     const unsigned local = rank - ex->config.comm->first;
-    size_t begin = 0;
-    for (size_t l = 0; l < layer; l++) begin += ex->config.layers[l];
-    const size_t end = begin + ex->config.layers[layer];
-    tithe_status status = ti_exchange_expect_finite(g, end - begin, error);
-    for (unsigned i = 0; i < s->count && !status; i++) {
+    bool *put = s->put + local * count;
+    size_t begin = 0, left = count;
+    for (size_t l = 0; l < layer; l++) begin += layers[l];
+    const size_t end = begin + layers[layer];
+    tithe_status status = fail_again(s, error);
+    if (!status) status = ti_exchange_expect_finite(g, end - begin, error);
+    if (!status) status = note_layer(ex, rank, layer, gamma, put, error);
+    for (unsigned i = 0; i < s->count && !status && begin < end; i++) {
         bucket *b = &s->all[i];
-        const size_t b_end = b->begin + b->ex->n;
-        if (b_end <= begin || b->begin >= end) continue;
+        if (b->begin + b->ex->n <= begin || b->begin >= end) continue;
         if (b->layer_count <= 1) {
             status = put_bucket(ex, b, rank, lane, g + (b->begin - begin), gamma, error);
-            continue;
+        } else {
+            memcpy(s->staged[local] + begin, g, (end - begin) * sizeof *g);
+            if (is_full(ex, b, put))
+                status = put_bucket(ex, b, rank, lane, s->staged[local] + b->begin, gamma, error);
         }
-        memcpy(s->staged[local] + begin, g, (end - begin) * sizeof *g);
-        if (++b->filled[local] < b->layer_count) continue;
-        b->filled[local] = 0;
-        status = put_bucket(ex, b, rank, lane, s->staged[local] + b->begin, gamma, error);
     }
+    for (size_t l = 0; l < count; l++) left -= put[l];
+    if (!status && left == 0) worker_of(ex, rank)->state = WORKER_PUT;
     return status;
 }
 
 tithe_status ti_buckets_skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error)
 {
-    tithe_status status = TITHE_OK;
+    tithe_status status = fail_again(ex->buckets, error);
+    if (!status) status = expect_no_layers(ex, rank, error);
     for (unsigned i = 0; i < ex->buckets->count && !status; i++) {
         bucket *b = &ex->buckets->all[i];
         status = tithe_exchange_skip(b->ex, rank, gamma, error);
         if (!status) count_rank(ex->buckets, b);
     }
+    if (!status) worker_of(ex, rank)->state = WORKER_SKIPS;
     return status;
 }
 
@@ -262,21 +330,60 @@ static void add_totals(tithe_exchange_totals *to, tithe_exchange_totals *from)
     *from = (tithe_exchange_totals){0};
 }
 
+/* Before anything is touched, so that a step that was finished too early can be finished later. */
+static tithe_status expect_everybody(const tithe_exchange *ex, tithe_error *error)
+{
+    const size_t layers = ex->config.layer_count;
+    for (unsigned i = 0; i < ex->config.comm->local; i++) {
+        if (ex->workers[i].state != WORKER_IDLE) continue;
+        const bool *put = ex->buckets->put + i * layers;
+        const unsigned rank = ex->config.comm->first + i;
+        size_t there = 0, missing = layers;
+        for (size_t l = layers; l-- > 0;) {
+            there += put[l];
+            if (!put[l]) missing = l;
+        }
+        if (there && missing < layers)
+            return ti_fail(error, TITHE_E_ARGUMENT, missing, "Layer %zu of rank %u was not put.", missing, rank);
+        return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was neither put nor skipped.", rank);
+    }
+    return TITHE_OK;
+}
+
+static tithe_status finish_all(tithe_exchange *ex, float *update, double *hidden, tithe_error *error)
+{
+    const struct exchange_buckets *s = ex->buckets;
+    tithe_status status = TITHE_OK;
+    if (s->courier) {
+        status = ti_courier_await(s->courier, hidden, error);
+        if (!status) memcpy(update, s->update, ex->n * sizeof *update);
+        return status;
+    }
+    for (unsigned i = 0; i < s->count && !status; i++)
+        status = tithe_exchange_finish(s->all[i].ex, update + s->all[i].begin, error);
+    return status;
+}
+
 tithe_status ti_buckets_finish(tithe_exchange *ex, float *update, tithe_error *error)
 {
     struct exchange_buckets *s = ex->buckets;
-    tithe_status status = TITHE_OK;
-    double hidden = 0;
-    if (s->courier) {
-        status = ti_courier_await(s->courier, &hidden, error);
-        if (!status) memcpy(update, s->update, ex->n * sizeof *update);
-    } else {
-        for (unsigned i = 0; i < s->count && !status; i++)
-            status = tithe_exchange_finish(s->all[i].ex, update + s->all[i].begin, error);
-    }
+    const unsigned local = ex->config.comm->local;
+    tithe_error own = {0};
+    if (!error) error = &own;
+    tithe_status status = fail_again(s, error);
+    if (!status) status = expect_everybody(ex, error);
     if (status) return status;
+    double hidden = 0;
+    status = finish_all(ex, update, &hidden, error);
+    if (status) {
+        s->failed = *error;
+        s->failed.code = status;
+        return status;
+    }
+    for (unsigned i = 0; i < local; i++) ex->workers[i].state = WORKER_IDLE;
+    memset(s->put, 0, local * ex->config.layer_count * sizeof *s->put);
     for (unsigned i = 0; i < s->count; i++) {
-        atomic_store(&s->all[i].missing, ex->config.comm->local);
+        atomic_store(&s->all[i].missing, local);
         add_totals(&ex->totals, &s->all[i].ex->totals);
     }
     ex->totals.overlap += hidden;
@@ -288,7 +395,9 @@ tithe_status ti_buckets_finish(tithe_exchange *ex, float *update, tithe_error *e
 tithe_status ti_buckets_serve(tithe_exchange *ex, tithe_error *error)
 {
     struct exchange_buckets *s = ex->buckets;
-    const tithe_status status = tithe_exchange_serve(s->all[s->served++ % s->count].ex, error);
-    if (!status && s->served % s->count == 0) ex->step++;
-    return status;
+    const tithe_status status = tithe_exchange_serve(s->all[s->served].ex, error);
+    if (status) return status;
+    s->served = (s->served + 1) % s->count;
+    if (s->served == 0) ex->step++;
+    return TITHE_OK;
 }

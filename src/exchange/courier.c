@@ -127,10 +127,8 @@ tithe_status ti_courier_await(courier *c, double *hidden, tithe_error *error)
     }
     tithe_status status = c->status;
     if (status && error) *error = c->error;
-    if (!status && c->broken)
-        status = ti_fail(error, TITHE_E_ARGUMENT, c->next, "An earlier step was left half done.");
     if (!status && c->next < c->count)
-        status = ti_fail(error, TITHE_E_ARGUMENT, c->next, "Bucket %u was not put.", c->next);
+        status = ti_fail(error, TITHE_E_ARGUMENT, c->next, "Bucket %u did not leave.", c->next);
     begin_round(c);
     pthread_mutex_unlock(&c->lock);
     return status;

@@ -321,7 +321,9 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
                              ? ti_buckets_layout(n, config->layers, config->layer_count,
                                                  config->bucket_bytes, NULL)
                              : 1;
-    if (count <= 1) return ti_exchange_create_whole(config, n, NULL, ex, error);
+    /* layers may come one by one, also where they all fit into one message */
+    if (count == 0 || (count == 1 && !(config && config->bucket_bytes && config->layer_count > 1)))
+        return ti_exchange_create_whole(config, n, NULL, ex, error);
     tithe_exchange *made = NULL;
     tithe_status status = expect_layers(config, n, error);
     if (!status) status = make_exchange(config, n, &made, error);

@@ -135,16 +135,22 @@ static tithe_status find_worker(tithe_exchange *ex, unsigned rank, exchange_work
     return TITHE_OK;
 }
 
+static tithe_status expect_sense(const tithe_exchange *ex, unsigned lane, const float *g, size_t n,
+                                 double gamma, tithe_error *error)
+{
+    if (lane < ex->lane_count && (g || !n) && gamma > 0 && isfinite(gamma)) return TITHE_OK;
+    return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                   "A gradient, a lane below %u and a positive step size are needed, not lane %u and %g.",
+                   ex->lane_count, lane, gamma);
+}
+
 tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                 double gamma, tithe_error *error)
 {
     exchange_worker *w = NULL;
     tithe_status status = find_worker(ex, rank, &w, error);
+    if (!status) status = expect_sense(ex, lane, g, ex->n, gamma, error);
     if (status) return status;
-    if (lane >= ex->lane_count || (!g && ex->n) || !(gamma > 0) || !isfinite(gamma))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "A gradient, a lane below %u and a positive step size are needed, not lane %u and %g.",
-                       ex->lane_count, lane, gamma);
     if (ex->buckets) return ti_buckets_put(ex, rank, lane, g, gamma, error);
     const double start = clock_now();
     exchange_lane *l = &ex->lanes[lane];
@@ -171,9 +177,11 @@ tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigne
         return ti_fail(error, TITHE_E_ARGUMENT, layer, "There are %zu layers, and none is number %zu.",
                        ex->config.layer_count, layer);
     exchange_worker *w = NULL;
-    const tithe_status status = find_worker(ex, rank, &w, error);
+    tithe_status status = find_worker(ex, rank, &w, error);
+    if (!status)
+        status = expect_sense(ex, lane, g, ex->config.layer_count ? ex->config.layers[layer] : ex->n, gamma,
+                              error);
     if (status) return status;
-    if (!g) return ti_fail(error, TITHE_E_ARGUMENT, layer, "The gradient of layer %zu is needed.", layer);
     if (ex->buckets && ex->config.layer_count)
         return ti_buckets_put_layer(ex, rank, lane, layer, g, gamma, error);
     if (ex->config.layer_count <= 1) return tithe_exchange_put(ex, rank, lane, g, gamma, error);

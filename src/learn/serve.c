@@ -12,6 +12,7 @@ static bool read_layers(run *r, const char *text)
     const char *at = strstr(text, "; layers ");
     if (!at) return false;
     size_t sum = 0;
+    r->layer_count = 0;
     at += strlen("; layers ");
     do {
         char *end;
@@ -32,6 +33,8 @@ static tithe_status accept(void *context, const char *text, tithe_error *error)
     char codec[300], bucket[40];
     snprintf(bucket, sizeof bucket, "; bucket %zu;", r->o->bucket_bytes);
     snprintf(codec, sizeof codec, "; codec %s;", tithe_codec_spec(r->codec));
+    if (r->exchange)
+        return ti_fail(error, TITHE_E_CORRUPT, 0, "The workers have agreed already, and now they do again.");
     if (n == 0 || n > TITHE_MAX_N)
         return ti_fail(error, TITHE_E_MISMATCH, 0, "The workers do not say how many numbers they will send.");
     if (!strstr(text, codec))

@@ -2,11 +2,6 @@
 #include "group.h"
 
 #include "exchange/buckets.h"
-#include "exchange/courier.h"
-
-#include <stdatomic.h>
-#include <time.h>
-
 enum { RANKS = 3, STEPS = 4 };
 
 static const size_t layers[] = {500, 20, 7, 1300, 1, 172};
@@ -63,6 +58,8 @@ static const variant variants[] = {
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
+static const char COST[] = "packet:payload=127,c0=0,c1=127";
+
 static group *make_over(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool, bool one_thread)
 {
     const wanted w = {.codec = v->codec,
@@ -75,7 +72,8 @@ static group *make_over(const variant *v, size_t bucket_bytes, bool overlap, tit
                       .measure = true,
                       .lanes = 1,
                       .pool = pool,
-                      .cost = "packet:payload=127,c0=0,c1=127"};
+                      .downlink_feedback = v->downlink && strstr(v->codec, "topk") ? "ec" : NULL,
+                      .cost = COST};
     tithe_exchange_config config;
     group *g = group_start(&w, &config);
     g->comm.one_thread = one_thread;
@@ -153,53 +151,130 @@ static void test_overlap_changes_nothing(void **state)
     tithe_pool_free(pool);
 }
 
-/* Without random numbers, a bucket is an exchange of that part of the vector alone. */
+/* Without random numbers, a bucket is an exchange of that part of the vector alone, and the whole is their sum: updates, all
+ * that is kept, all totals, and the record. */
+static const variant plain_ones[] = {
+    {"all|raw", "none", "dense", NULL, NULL},
+    {"topk:keep=0.05", "ec", "gather", NULL, NULL},
+    {"topk:keep=0.1", "ef21", "gather", NULL, NULL},
+    {"topk:keep=0.1", "ec", "star", "topk:keep=0.3", NULL},
+    {"topk:keep=0.05", "ec", "artopk", NULL, "variance"},
+};
+
+static void add(tithe_exchange_totals *sum, const tithe_exchange_totals *t)
+{
+    sum->uplink_bytes += t->uplink_bytes;
+    sum->downlink_bytes += t->downlink_bytes;
+    sum->sent_bytes += t->sent_bytes;
+    sum->sent_messages += t->sent_messages;
+    sum->paper_bits += t->paper_bits;
+    sum->cost += t->cost;
+    sum->downlink_cost += t->downlink_cost;
+    sum->unsent += t->unsent;
+}
+
+static void near(double a, double b, const char *what)
+{
+    expect(fabs(a - b) <= 1e-9 * fabs(b), "%s: %.17g, not %.17g", what, a, b);
+}
+
+static void expect_sum(group *all, group *const *parts, const size_t *begins, size_t count)
+{
+    tithe_exchange_totals sum = {0};
+    double level = 0, energy = 0, unsent = 0;
+    for (size_t b = 0; b < count; b++) {
+        const tithe_exchange_totals t = tithe_exchange_total(parts[b]->ex);
+        const tithe_exchange_record r = tithe_exchange_last(parts[b]->ex);
+        const size_t n = parts[b]->n, at = begins[b];
+        add(&sum, &t);
+        level += r.level;
+        energy += r.energy;
+        unsent += r.unsent;
+        assert_true(t.encode > 0 && t.transfer >= 0);
+        assert_true(same_floats(all->update + at, parts[b]->update, n));
+        for (unsigned rank = 0; rank < RANKS && tithe_exchange_kept(all->ex, rank); rank++)
+            assert_true(same_floats(tithe_exchange_kept(all->ex, rank) + at,
+                                    tithe_exchange_kept(parts[b]->ex, rank), n));
+        if (tithe_exchange_aggregate(all->ex))
+            assert_true(same_floats(tithe_exchange_aggregate(all->ex) + at,
+                                    tithe_exchange_aggregate(parts[b]->ex), n));
+        if (tithe_exchange_server_kept(all->ex))
+            assert_true(same_floats(tithe_exchange_server_kept(all->ex) + at,
+                                    tithe_exchange_server_kept(parts[b]->ex), n));
+    }
+    const tithe_exchange_totals t = tithe_exchange_total(all->ex);
+    const tithe_exchange_record r = tithe_exchange_last(all->ex);
+    near(t.uplink_bytes, sum.uplink_bytes, "uplink");
+    near(t.downlink_bytes, sum.downlink_bytes, "downlink");
+    near(t.sent_bytes, sum.sent_bytes, "sent");
+    near(t.sent_messages, sum.sent_messages, "messages");
+    near(t.paper_bits, sum.paper_bits, "paper");
+    near(t.cost, sum.cost, "cost");
+    near(t.downlink_cost, sum.downlink_cost, "cost of the way back");
+    near(t.unsent, sum.unsent, "unsent");
+    near(r.level, level, "level");
+    near(r.energy, energy, "energy");
+    near(r.unsent, unsent, "unsent in the last step");
+    assert_true(t.encode > 0 && t.decode >= 0 && t.transfer > 0);
+}
+
 static void test_bucket_is_an_exchange(void **state)
 {
     (void)state;
     size_t begins[8];
     const size_t count = ti_buckets_layout(N, layers, LAYERS, 4 * 600, begins);
-    for (int v = 0; v < 3; v++) {
-        group *all = make(&variants[v], 4 * 600, true, NULL);
-        if (strstr(variants[v].codec, "natural")) { /* which draws */
-            group_free(all);
-            continue;
-        }
-        group *parts[8];
-        double uplink = 0, sent = 0, level = 0;
+    for (size_t v = 0; v < sizeof plain_ones / sizeof *plain_ones; v++) {
+        const variant *p = &plain_ones[v];
+        group *all = make(p, 4 * 600, true, NULL), *parts[8];
         for (size_t b = 0; b < count; b++)
-            parts[b] = group_make(&(wanted){.codec = variants[v].codec,
-                                            .feedback = variants[v].feedback,
-                                            .scheme = variants[v].scheme,
+            parts[b] = group_make(&(wanted){.codec = p->codec,
+                                            .feedback = p->feedback,
+                                            .scheme = p->scheme,
+                                            .downlink = p->downlink,
+                                            .downlink_feedback = p->downlink ? "ec" : NULL,
+                                            .leader = p->leader,
                                             .ranks = RANKS,
                                             .n = begins[b + 1] - begins[b],
                                             .lanes = 1,
-                                            .measure = true});
+                                            .measure = true,
+                                            .cost = COST});
         for (unsigned s = 0; s < STEPS; s++) {
             float *x = gradients_make(RANKS, N, s);
             group_put_all(all, x, 0.5);
             group_finish(all);
-            level = 0;
             for (size_t b = 0; b < count; b++) {
                 for (unsigned r = 0; r < RANKS; r++)
                     assert_int_equal(
                         tithe_exchange_put(parts[b]->ex, r, 0, x + r * N + begins[b], 0.5, NULL), TITHE_OK);
                 group_finish(parts[b]);
-                assert_true(same_floats(all->update + begins[b], parts[b]->update, parts[b]->n));
-                level += tithe_exchange_last(parts[b]->ex).level;
             }
+            expect_sum(all, parts, begins, count);
             free(x);
         }
-        for (size_t b = 0; b < count; b++) {
-            uplink += tithe_exchange_total(parts[b]->ex).uplink_bytes;
-            sent += tithe_exchange_total(parts[b]->ex).sent_bytes;
-            group_free(parts[b]);
-        }
-        assert_true(tithe_exchange_total(all->ex).uplink_bytes == uplink);
-        assert_true(tithe_exchange_total(all->ex).sent_bytes == sent);
-        assert_float_equal(tithe_exchange_last(all->ex).level, level, 1e-9);
+        for (size_t b = 0; b < count; b++) group_free(parts[b]);
         group_free(all);
     }
+}
+
+/* The same numbers in two buckets, and other coordinates of them are drawn. */
+static void test_buckets_draw_apart(void **state)
+{
+    (void)state;
+    static const size_t halves[] = {400, 400};
+    tithe_exchange_config config;
+    group *g = group_start(&(wanted){.codec = "randk:k=40", .feedback = "none", .ranks = 1, .n = 800}, &config);
+    config.layers = halves;
+    config.layer_count = 2;
+    config.bucket_bytes = TITHE_EACH_LAYER;
+    assert_int_equal(tithe_exchange_create(&config, 800, &g->ex, &g->error), TITHE_OK);
+    float x[800];
+    for (int i = 0; i < 800; i++) x[i] = 1;
+    group_put_all(g, x, 1);
+    group_finish(g);
+    int both = 0;
+    for (int i = 0; i < 400; i++) both += g->update[i] > 0 && g->update[400 + i] > 0;
+    assert_in_range(both, 0, 20); /* 4 on average; 40 if they drew the same */
+    group_free(g);
 }
 
 /* What fusing is for: fewer messages for the same layers. */
@@ -219,6 +294,35 @@ static void test_fusing_saves_messages(void **state)
     free(x);
     group_free(each);
     group_free(fused);
+}
+
+/* Layers of no length, in front, between and behind, one by one and as a whole; and all in one bucket. */
+static void test_empty_layers(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {0, 3, 0, 4, 50, 0};
+    static const size_t sizes[] = {28, 16, 1 << 20, TITHE_EACH_LAYER};
+    for (int s = 0; s < 8; s++) {
+        tithe_exchange_config config;
+        group *g = group_start(&(wanted){.codec = "all|raw", .feedback = "none", .ranks = 2, .n = 57}, &config);
+        config.layers = lengths;
+        config.layer_count = 6;
+        config.bucket_bytes = sizes[s % 4];
+        config.overlap = s < 4;
+        assert_int_equal(tithe_exchange_create(&config, 57, &g->ex, &g->error), TITHE_OK);
+        for (unsigned step = 0; step < 3; step++) {
+            float *x = gradients_make(2, 57, step);
+            for (unsigned r = 0; r < 2; r++)
+                for (size_t l = 0, at = 0; l < 6; at += lengths[l++])
+                    if (tithe_exchange_put_layer(g->ex, r, 0, l, lengths[l] ? x + r * 57 + at : NULL, 1, &g->error))
+                        fail_msg("%s", g->error.text);
+            group_finish(g);
+            for (int i = 0; i < 57; i++)
+                assert_float_equal(g->update[i], (x[i] + x[57 + i]) / 2, 1e-5);
+            free(x);
+        }
+        group_free(g);
+    }
 }
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------------- */
@@ -257,8 +361,54 @@ static void test_failure_half_way(void **state)
     assert_int_equal(tithe_exchange_put(g->ex, 1, 0, x + N, 1, &g->error), TITHE_OK);
     assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error), TITHE_OK);
     assert_int_not_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_OK);
+    x[2 * N + 1900] = 1;
+    assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error), TITHE_OK); /* no way back */
     free(x);
     group_free(g);
+}
+
+static void refused(tithe_status status, const tithe_error *error, const char *words)
+{
+    assert_int_equal(status, TITHE_E_ARGUMENT);
+    expect(strstr(error->text, words) != NULL, "'%s' does not say '%s'", error->text, words);
+}
+
+/* Everything that is put twice, not at all, or in two ways; what is refused can be mended, with and without overlap. */
+static void test_bad_order(void **state)
+{
+    (void)state;
+    for (int overlap = 0; overlap < 2; overlap++) {
+        group *g = make(&variants[1], 4 * 600, overlap, NULL), *same = make(&variants[1], 4 * 600, overlap, NULL);
+        float *x = gradients_make(RANKS, N, 0);
+        tithe_error *e = &g->error;
+        refused(tithe_exchange_finish(g->ex, g->update, e), e, "Rank 0 was neither put nor skipped");
+        assert_int_equal(tithe_exchange_put_layer(g->ex, 0, 0, 0, x, 1, e), TITHE_OK);
+        refused(tithe_exchange_put_layer(g->ex, 0, 0, 0, x, 1, e), e, "Layer 0 of rank 0 was put twice");
+        refused(tithe_exchange_put_layer(g->ex, 0, 0, 1, x + 500, 2, e), e, "step size 2, another one 1");
+        refused(tithe_exchange_put_layer(g->ex, 0, 9, 1, x + 500, 1, e), e, "lane");
+        refused(tithe_exchange_put(g->ex, 0, 0, x, 1, e), e, "one by one");
+        refused(tithe_exchange_skip(g->ex, 0, 1, e), e, "one by one");
+        refused(tithe_exchange_finish(g->ex, g->update, e), e, "Layer 1 of rank 0 was not put");
+        for (size_t l = 1, at = 500; l < LAYERS; at += layers[l++])
+            assert_int_equal(tithe_exchange_put_layer(g->ex, 0, 0, l, x + at, 1, e), TITHE_OK);
+        refused(tithe_exchange_put_layer(g->ex, 0, 0, 3, x, 1, e), e, "Rank 0 was put twice");
+        assert_int_equal(tithe_exchange_put(g->ex, 1, 0, x + N, 1, e), TITHE_OK);
+        refused(tithe_exchange_put(g->ex, 1, 0, x + N, 1, e), e, "Rank 1 was put twice");
+        refused(tithe_exchange_switch(g->ex, "tree", e), e, "A step has begun");
+        refused(tithe_exchange_finish(g->ex, g->update, e), e, "Rank 2 was neither put nor skipped");
+        assert_int_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, e), TITHE_OK);
+        group_finish(g);
+        group_put_all(same, x, 1);
+        group_finish(same);
+        expect_same(g, same);
+        assert_int_equal(tithe_exchange_switch(g->ex, "tree", e), TITHE_OK);
+        group_put_all(g, x, 1);
+        group_finish(g);
+        assert_string_equal(tithe_exchange_last(g->ex).collective, "tree");
+        free(x);
+        group_free(g);
+        group_free(same);
+    }
 }
 
 static void test_bad_input(void **state)
@@ -269,63 +419,16 @@ static void test_bad_input(void **state)
     config.layers = layers;
     config.layer_count = LAYERS - 1; /* not all of the vector */
     config.bucket_bytes = 64;
-    assert_int_equal(tithe_exchange_create(&config, N, &g->ex, &g->error), TITHE_E_ARGUMENT);
+    refused(tithe_exchange_create(&config, N, &g->ex, &g->error), &g->error, "The layers have 1828 numbers");
+    config.bucket_bytes = 1 << 20;
+    refused(tithe_exchange_create(&config, N, &g->ex, &g->error), &g->error, "The layers have 1828 numbers");
+    config.bucket_bytes = 64;
     config.layer_count = LAYERS;
     assert_int_equal(tithe_exchange_create(&config, N, &g->ex, &g->error), TITHE_OK);
-    assert_int_equal(tithe_exchange_put_layer(g->ex, 0, 0, LAYERS, g->update, 1, &g->error), TITHE_E_ARGUMENT);
-    assert_int_equal(tithe_exchange_put_layer(g->ex, 2, 0, 0, g->update, 1, &g->error), TITHE_E_ARGUMENT);
-    assert_int_equal(tithe_exchange_put_layer(g->ex, 0, 0, 0, NULL, 1, &g->error), TITHE_E_ARGUMENT);
-    assert_int_not_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_OK); /* nobody was put */
+    refused(tithe_exchange_put_layer(g->ex, 0, 0, LAYERS, g->update, 1, &g->error), &g->error, "There are 6 layers");
+    refused(tithe_exchange_put_layer(g->ex, 2, 0, 0, g->update, 1, &g->error), &g->error, "does not live");
+    refused(tithe_exchange_put_layer(g->ex, 0, 0, 0, NULL, 1, &g->error), &g->error, "A gradient");
     group_free(g);
-}
-
-/* ---- the courier ------------------------------------------------------------------------------------------------ */
-
-typedef struct trip {
-    atomic_uint next;
-    unsigned fails_at;
-} trip;
-
-static tithe_status note_trip(void *context, unsigned bucket, tithe_error *error)
-{
-    trip *t = context;
-    const struct timespec moment = {.tv_nsec = 2000000};
-    nanosleep(&moment, NULL);
-    if (atomic_fetch_add(&t->next, 1) != bucket) return TITHE_E_CORRUPT; /* not in order */
-    if (bucket != t->fails_at) return TITHE_OK;
-    snprintf(error->text, sizeof error->text, "no way");
-    return TITHE_E_PEER;
-}
-
-/* In order, whatever the order in which they become ready; a failure ends the round; the next one is fresh. */
-static void test_courier(void **state)
-{
-    (void)state;
-    trip t = {.fails_at = 99};
-    courier *c;
-    double hidden;
-    tithe_error error;
-    assert_int_equal(ti_courier_start(4, note_trip, &t, &c, NULL), TITHE_OK);
-    for (int round = 0; round < 5; round++) {
-        static const unsigned order[] = {2, 0, 3, 1};
-        atomic_store(&t.next, 0);
-        for (int i = 0; i < 4; i++) ti_courier_ready(c, order[i]);
-        const struct timespec work = {.tv_nsec = 20000000};
-        nanosleep(&work, NULL);
-        assert_int_equal(ti_courier_await(c, &hidden, &error), TITHE_OK);
-        assert_int_equal(atomic_load(&t.next), 4);
-        assert_true(hidden > 0); /* it worked while we did */
-    }
-    t.fails_at = 1;
-    atomic_store(&t.next, 0);
-    for (unsigned i = 0; i < 4; i++) ti_courier_ready(c, i);
-    assert_int_equal(ti_courier_await(c, &hidden, &error), TITHE_E_PEER);
-    assert_string_equal(error.text, "no way");
-    assert_int_equal(atomic_load(&t.next), 2);
-    ti_courier_ready(c, 0);
-    ti_courier_break(c);
-    assert_int_not_equal(ti_courier_await(c, &hidden, &error), TITHE_OK);
-    ti_courier_stop(c);
 }
 
 int main(void)
@@ -334,11 +437,13 @@ int main(void)
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_overlap_changes_nothing),
         cmocka_unit_test(test_bucket_is_an_exchange),
+        cmocka_unit_test(test_buckets_draw_apart),
         cmocka_unit_test(test_fusing_saves_messages),
+        cmocka_unit_test(test_empty_layers),
         cmocka_unit_test(test_refused_before_anything_left),
         cmocka_unit_test(test_failure_half_way),
+        cmocka_unit_test(test_bad_order),
         cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_courier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
