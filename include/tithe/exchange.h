@@ -122,7 +122,8 @@ typedef struct tithe_exchange_totals {
     double encode, wait, transfer, decode; /* seconds */
     double overlap; /* seconds that sending (all of finish: what the scheme still encodes, wait, transfer, decode) ran
                      * beside other work, because a thread of its own did it: what was gained */
-    double unsent;                         /* sum over the steps of the mean of |not sent|^2, if measured */
+    double unsent; /* sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the
+                    * ranks of this process add to it */
 } tithe_exchange_totals;
 TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
 

@@ -212,12 +212,13 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
             ex->aggregate[i] += update[i];
             update[i] = (float)(ex->gamma * (double)ex->aggregate[i]);
         }
+    const double share = (double)put_here(ex) / taking_part(ex);
     for (unsigned i = 0; i < comm->local; i++) {
         ex->workers[i].was_put = ex->workers[i].state == WORKER_PUT;
         ex->workers[i].state = WORKER_IDLE;
     }
     ti_exchange_record(ex);
-    ex->totals.unsent += ex->last.unsent;
+    ex->totals.unsent += share * ex->last.unsent;
     ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */
     ex->totals.sent_messages += (double)(comm->sent_messages - messages);
     ex->totals.wait += comm->waited - waited;

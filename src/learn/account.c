@@ -60,7 +60,7 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
                       .measured = e.measured,
                       .kept = e.measured ? e.measured * e.kept : 0,
                       .residual = ranks * e.residual,
-                      .unsent = r->share->local * t.unsent,
+                      .unsent = t.unsent,
                       .stopped = r->asked};
     tithe_status status = ti_comm_sent(r->comm, &all->sent, error);
     if (status) return status;
@@ -111,7 +111,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .level_most = extremes[1] + none,
         .kept = all.kept / all.measured,
         .residual = all.residual / all.ranks + none,
-        .unsent = all.unsent / r->share->workers,
+        .unsent = all.unsent,
         .seconds = clock_now() - r->started,
         .compute = r->compute,
         .encode = t.encode,

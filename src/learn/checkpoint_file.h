@@ -46,7 +46,7 @@ typedef enum account_number {
     ACCOUNT_DECODE,
     ACCOUNT_COMPUTE,
     ACCOUNT_OTHER,
-    ACCOUNT_UNSENT, /* of each worker: the same for all of a process */
+    ACCOUNT_UNSENT,
     ACCOUNT_MEASURED,
     ACCOUNT_LEVEL_SUM,
     ACCOUNT_KEPT_SUM,

@@ -193,7 +193,6 @@ tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
     memcpy(accounts, first, sizeof first);
     for (unsigned w = 1; w < r->comm->local; w++) {
         double *a = accounts + (size_t)w * ACCOUNT_NUMBERS;
-        a[ACCOUNT_UNSENT] = t.unsent;
         a[ACCOUNT_KEPT_LEAST] = a[ACCOUNT_SPEEDUP_LEAST] = INFINITY;
     }
     return TITHE_OK;
@@ -228,7 +227,7 @@ static void take_step(tithe_exchange_record *e, const double *a)
 
 void ti_checkpoint_take_account(run *r, const double *accounts)
 {
-    tithe_exchange_totals t = {.unsent = accounts[ACCOUNT_UNSENT]};
+    tithe_exchange_totals t = {0};
     tithe_exchange_record e = {.step = (unsigned long)(r->step ? r->step - 1 : 0)};
     r->kept_least = r->speedup_least = INFINITY;
     for (unsigned w = 0; w < r->comm->local; w++) {
@@ -246,8 +245,7 @@ void ti_checkpoint_take_account(run *r, const double *accounts)
         t.decode += a[ACCOUNT_DECODE];
         t.overlap += a[ACCOUNT_OVERLAP];
         t.sent_messages += a[ACCOUNT_MESSAGES];
-        t.unsent += (a[ACCOUNT_UNSENT] - accounts[ACCOUNT_UNSENT]) /
-                    r->comm->local; /* a mean, exact where all agree */
+        t.unsent += a[ACCOUNT_UNSENT];
         r->compute += a[ACCOUNT_COMPUTE];
         r->other += a[ACCOUNT_OTHER];
         r->measured += a[ACCOUNT_MEASURED];
