@@ -7,7 +7,7 @@ usage: bench/netlab.py [--hosts 2,4] [--networks 10mbit,10mbit+10ms,...] [--tran
 On every network the probe is judged first: bandwidth within 10 % of the payload's share of the rate (TCP carries 1448 bytes in a
 frame of 1514), latency within 0.5 ms of what was set. Then each scheme over each collective makes a few exchanges
 (bench/exchange_steps.c), and the median is put beside `tithe plan --cost FILE` with what the probe measured: transfer, and codec
-as measured on this CPU. Judged is |predicted - measured| <= 20 % of the measured; `native` is shown, not judged. What is off is
+as measured on this CPU; hosts that share a core have their share of it. Judged is |predicted - measured| <= 20 % of the measured; `native` is shown, not judged. What is off is
 measured once more, and says so.
 
 Needs root, as namespaces do. Takes about half an hour; exit status 1 if anything is off."""
@@ -98,23 +98,27 @@ def probe(network, hosts, transport, table):
 
 
 def predict(hosts, n, table, scheme, collective):
+    """The row of `tithe plan`. It counts on a core for each worker, and where there are fewer the codec takes that much longer."""
     command = [tithe, "plan", "--params", str(n), "--workers", str(hosts), "--keep", str(KEEP), "--cost", table, "--json", "-"]
-    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    environment = dict(os.environ, XDG_CACHE_HOME=os.path.dirname(table))  # the codec is measured here and now
+    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
     wanted_row = (scheme, "ring" if collective == "native" else collective)
-    return next(r for r in answer["rows"] if (r["scheme"], r["collective"]) == wanted_row)
+    row = next(r for r in answer["rows"] if (r["scheme"], r["collective"]) == wanted_row)
+    return row["network_seconds"], row["codec_seconds"] * max(1, hosts / os.cpu_count())
 
 
 def measure(network, hosts, transport, table, scheme, collective):
     n = numbers(network, scheme)
     codec = "raw" if scheme == "dense" else f"topk:keep={KEEP}"
     command = [steps_program, transport, scheme, collective, codec, str(n), str(wanted.steps), "--workers", str(hosts)]
-    plan = predict(hosts, n, table, scheme, collective)
+    network_s, codec_s = predict(hosts, n, table, scheme, collective)
+    predicted = network_s + codec_s
     for again in (False, True):
         found = in_lab(network, hosts, transport, command)
         measured = statistics.median(found["seconds"])
         row = {"network": network, "hosts": hosts, "transport": transport, "scheme": scheme, "collective": collective, "n": n,
-               "predicted_s": plan["seconds"], "network_s": plan["network_seconds"], "measured_s": measured,
-               "steps": found["seconds"], "off": plan["seconds"] / measured - 1, "judged": collective != "native", "again": again}
+               "predicted_s": predicted, "network_s": network_s, "codec_s": codec_s, "measured_s": measured,
+               "steps": found["seconds"], "off": predicted / measured - 1, "judged": collective != "native", "again": again}
         row["holds"] = abs(row["off"]) <= 0.2
         if row["holds"] or not row["judged"]:
             break
@@ -127,6 +131,20 @@ def verdict(row):
     if not row.get("judged", True):
         return "not judged"
     return ("" if row["holds"] else "OFF") + (" (measured again)" if row["again"] else "")
+
+
+def matrix(probes, steps):
+    """One line for each network, hosts and transport, as docs/plan.md has it: what the probe found, and predicted against measured."""
+    rows = [r for r in ROWS if any((s["scheme"], s["collective"]) == r for s in steps)]
+    lines = ["| network | hosts | over | Mbit/s | ms | " + " | ".join(f"{scheme} {collective}" for scheme, collective in rows) + " |",
+             "|---|---|---|" + "---:|" * (2 + len(rows))]
+    for p in probes:
+        key = ("network", "hosts", "transport")
+        off = {(s["scheme"], s["collective"]): s["off"] for s in steps if all(s[k] == p[k] for k in key)}
+        cells = [f"{100 * off[r]:+.0f} %" if r in off else "" for r in rows]
+        lines.append(f"| {p['network']} | {p['hosts']} | {p['transport']} | {p['bandwidth_Bps'] * 8e-6:.1f} | {p['latency_s'] * 1e3:.2f} | " +
+                     " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def main():
@@ -144,6 +162,7 @@ def main():
     judged = [s for s in steps if s["judged"]]
     off = [r for r in probes + judged if not r["holds"]]
     worst = max((abs(s["off"]) for s in judged), default=0)
+    say("\n" + matrix(probes, steps))
     say(f"\n{len(probes)} probes and {len(judged)} step times judged, {len(off)} off; the farthest step time is {100 * worst:.0f} % off")
     if wanted.json:
         answer = {"settings": settings, "kernel": platform.release(), "cores": os.cpu_count(), "keep": KEEP, "probes": probes,
