@@ -245,7 +245,7 @@ static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_
 static int answer(plan_options *o, tithe_plan_request *q)
 {
     tithe_error error = {0};
-    tithe_plan plan;
+    tithe_plan plan = {0};
     plan_map map;
     tithe_status status = o->no_codec ? TITHE_OK : find_speed(&q->speed, &error);
     tithe_plan_row *rows = text_memory(tithe_plan_rows(q) * sizeof *rows);

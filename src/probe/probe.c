@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "comm/comm.h"
 
-enum { MOST_REPEATS = 31, LEAST_REPEATS = 3, WARM_UP = 4, ORDER_BYTES = 8 };
+enum { MOST_REPEATS = 31, LEAST_REPEATS = 3, UNSTEADY_REPEATS = 9, WARM_UP = 4, ORDER_BYTES = 8 };
 
 /* 1 byte to 16 MB: short ones for the latency, long ones for the bandwidth. */
 static const size_t lengths[] = {1,      64,      1024,    8192,    65536,   131072,  262144,
@@ -123,6 +123,14 @@ static tithe_status answer_pings(tithe_comm *comm, uint8_t *bytes, tithe_error *
     }
 }
 
+/* Of a few times some may be those of lost packets: where most are far above the shortest, a few more are asked for. */
+static bool is_unsteady(const double *times, size_t count)
+{
+    double sorted[MOST_REPEATS];
+    memcpy(sorted, times, count * sizeof *sorted);
+    return count < UNSTEADY_REPEATS && median(sorted, count) > 1.1 * sorted[0];
+}
+
 static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double budget,
                                  tithe_probe_link *link, tithe_error *error)
 {
@@ -135,7 +143,8 @@ static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double 
         double times[MOST_REPEATS];
         size_t count = 0;
         const double start = clock_now(), share = budget / LENGTHS;
-        while (count < MOST_REPEATS && (count < LEAST_REPEATS || clock_now() - start < share)) {
+        while (count < MOST_REPEATS &&
+               (count < LEAST_REPEATS || clock_now() - start < share || is_unsteady(times, count))) {
             tithe_status status = ping(comm, link->to, bytes, lengths[i], &times[count++], error);
             if (!status) status = reassure(comm, link->to, &last, error);
             if (status) return status;
