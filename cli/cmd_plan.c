@@ -26,7 +26,7 @@ static bool speed_path(char *path)
         length = snprintf(path, MOST_PATH, "%s/.cache/tithe", home);
     if (length < 0 || length >= MOST_PATH - 64) return false;
     mkdir(path, 0700); /* may be there already; whoever cannot write has no cache */
-    snprintf(path + length, MOST_PATH - (size_t)length, "/speed-%s-%s", tithe_version(),
+    snprintf(path + length, MOST_PATH - (size_t)length, "/step-speed-%s-%s", tithe_version(),
              tithe_kernels_name());
     return true;
 }
@@ -61,7 +61,8 @@ static tithe_status find_speed(tithe_speed *s, tithe_error *error)
 /* ---- what is asked for ------------------------------------------------------------------------------------------- */
 
 typedef struct plan_options {
-    const char *params, *layers, *workers, *latency, *bandwidth, *keep, *report, *json;
+    const char *params, *layers, *workers, *latency, *bandwidth, *cost, *keep, *report, *json;
+    tithe_cost *measured; /* what --cost names */
     int count;
     bool no_codec, no_map;
     double keeps[MOST_KEEPS];
@@ -101,20 +102,55 @@ static bool read_params(const plan_options *o, double *params)
     return false;
 }
 
+/* "alphabeta:..." and "table:FILE" as everywhere; any other text is the file itself. */
+static bool is_spec(const char *text)
+{
+    const size_t length = strcspn(text, ":");
+    for (const tithe_cost_model *const *m = tithe_cost_models(); *m; m++)
+        if (strlen((*m)->name) == length && strncmp((*m)->name, text, length) == 0) return true;
+    for (const tithe_cost_preset *p = tithe_cost_presets(); p->name; p++)
+        if (strcmp(p->name, text) == 0) return true;
+    return false;
+}
+
+static bool read_cost(plan_options *o, tithe_plan_request *q)
+{
+    char spec[MOST_PATH];
+    tithe_error error = {0};
+    if (o->latency || o->bandwidth) {
+        text_fail("--cost says what a link does, and so do --latency and --bandwidth: leave one of them out");
+        return false;
+    }
+    snprintf(spec, sizeof spec, "%s%s", is_spec(o->cost) ? "" : "table:", o->cost);
+    tithe_status status = tithe_cost_create(spec, &o->measured, &error);
+    if (!status) status = tithe_link_of_cost(o->measured, &q->link, &error);
+    if (status) text_fail_status(NULL, status, &error);
+    q->cost = o->measured;
+    return !status;
+}
+
+static bool read_link(plan_options *o, tithe_plan_request *q)
+{
+    if (o->cost) return read_cost(o, q);
+    const char *latency = o->latency ? o->latency : "1ms", *bandwidth = o->bandwidth ? o->bandwidth : "1Gbit";
+    if (!amount_seconds(latency, &q->link.latency)) {
+        text_fail("--latency takes a time such as 1ms or 250us, not '%s'", latency);
+        return false;
+    }
+    if (!amount_rate(bandwidth, &q->link.bandwidth)) {
+        text_fail("--bandwidth takes a rate such as 100Mbit or 10Gbit, not '%s'", bandwidth);
+        return false;
+    }
+    return true;
+}
+
 static bool read_request(plan_options *o, tithe_plan_request *q)
 {
     q->keeps = o->keeps;
     q->count_paper = o->count == 1;
     if (!read_params(o, &q->params) || !read_workers(o)) return false;
     q->workers = (unsigned)o->least;
-    if (!amount_seconds(o->latency, &q->link.latency)) {
-        text_fail("--latency takes a time such as 1ms or 250us, not '%s'", o->latency);
-        return false;
-    }
-    if (!amount_rate(o->bandwidth, &q->link.bandwidth)) {
-        text_fail("--bandwidth takes a rate such as 100Mbit or 10Gbit, not '%s'", o->bandwidth);
-        return false;
-    }
+    if (!read_link(o, q)) return false;
     if (!amount_list(o->keep, o->keeps, MOST_KEEPS, &q->keep_count)) {
         text_fail("--keep takes up to %d shares with commas between them, such as 0.1,0.01, not '%s'",
                   MOST_KEEPS, o->keep);
@@ -142,6 +178,8 @@ static cJSON *plan_json(const tithe_plan_request *q, const tithe_plan_row *rows,
     cJSON *json = json_object(), *list = json_array();
     json_number(json, "params", q->params);
     json_count(json, "workers", q->workers);
+    json_number(json, "latency_s", q->link.latency);
+    json_number(json, "bandwidth_Bps", q->link.bandwidth);
     for (size_t i = 0; i < tithe_plan_rows(q); i++) json_append(list, row_json(&rows[i]));
     json_item(json, "rows", list);
     json_item(json, "winner", row_json(&rows[plan->winner]));
@@ -154,8 +192,9 @@ static cJSON *plan_json(const tithe_plan_request *q, const tithe_plan_row *rows,
 
 static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, const tithe_plan *plan)
 {
-    printf("%s numbers, %u workers, latency %s, bandwidth %s\n\n", text_group((uint64_t)q->params).text,
-           q->workers, amount_time(q->link.latency).text, amount_bandwidth(q->link.bandwidth).text);
+    printf("%s numbers, %u workers, latency %s, bandwidth %s%s\n\n", text_group((uint64_t)q->params).text,
+           q->workers, amount_time(q->link.latency).text, amount_bandwidth(q->link.bandwidth).text,
+           q->cost ? "; messages as measured" : "");
     printf("  %-8s %-10s %7s %12s %12s %12s\n", "scheme", "over", "keep", "transfer", "codec", "in all");
     for (size_t i = 0; i < tithe_plan_rows(q); i++)
         printf("%s %-8s %-10s %7g %12s %12s %12s\n", i == plan->winner ? ">" : " ", rows[i].scheme,
@@ -176,11 +215,13 @@ static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, 
         printf("At this latency it never pays.\n");
 }
 
-/* The fastest of each kind, as the number of workers grows. */
+/* The fastest of each scheme, as the number of workers grows. */
 static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_row *rows)
 {
+    static const char *const schemes[] = {"dense", "gather", "star", "artopk"};
+    enum { SCHEMES = sizeof schemes / sizeof *schemes };
     printf("\n  %8s", "workers");
-    for (const plan_method *m = plan_methods; m->scheme; m++) printf(" %15s", m->name);
+    for (size_t s = 0; s < SCHEMES; s++) printf(" %20s", schemes[s]);
     printf("\n");
     for (uint64_t n = o->least;; n = n * 2 < o->most ? n * 2 : o->most) {
         tithe_plan plan;
@@ -189,11 +230,12 @@ static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_
         const tithe_status status = tithe_plan_make(&q, rows, &plan, &error);
         if (status) return text_fail_status(NULL, status, &error);
         printf("  %8s", text_group(n).text);
-        for (size_t m = 0; plan_methods[m].scheme; m++) {
-            double best = INFINITY;
+        for (size_t s = 0; s < SCHEMES; s++) {
+            const tithe_plan_row *best = NULL;
             for (size_t i = 0; i < tithe_plan_rows(&q); i++)
-                if (plan_method_of(&rows[i]) == m) best = fmin(best, rows[i].seconds);
-            printf(" %15s", amount_time(best).text);
+                if (strcmp(rows[i].scheme, schemes[s]) == 0 && (!best || rows[i].seconds < best->seconds))
+                    best = &rows[i];
+            printf(" %10s %9s", best ? amount_time(best->seconds).text : "-", best ? best->collective : "");
         }
         printf("\n");
         if (n == o->most) return EXIT_DONE;
@@ -203,7 +245,7 @@ static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_
 static int answer(plan_options *o, tithe_plan_request *q)
 {
     tithe_error error = {0};
-    tithe_plan plan;
+    tithe_plan plan = {0};
     plan_map map;
     tithe_status status = o->no_codec ? TITHE_OK : find_speed(&q->speed, &error);
     tithe_plan_row *rows = text_memory(tithe_plan_rows(q) * sizeof *rows);
@@ -226,16 +268,20 @@ static int answer(plan_options *o, tithe_plan_request *q)
 
 int cmd_plan(int argc, char **argv)
 {
-    plan_options o = {.workers = "8", .latency = "1ms", .bandwidth = "1Gbit", .keep = "0.1,0.01,0.001"};
+    plan_options o = {.workers = "8", .keep = "0.1,0.01,0.001"};
     const option options[] = {
         option_text("params", "N", "numbers in a gradient, such as 25557032 or 1e9", &o.params),
         option_text("layers", "N,N,...", "the same as the lengths of its layers", &o.layers),
         option_text("workers", "N|A..B", "how many, or how it grows from A to B (default 8)", &o.workers),
         option_text("latency", "TIME", "one way, such as 1ms (default 1ms)", &o.latency),
         option_text("bandwidth", "RATE", "payload, such as 10Gbit (default 1Gbit)", &o.bandwidth),
+        option_text("cost", "FILE",
+                    "in place of both: what `tithe probe --out FILE` measured, or alphabeta:...", &o.cost),
         option_text("keep", "LIST", "shares of the coordinates to send (default 0.1,0.01,0.001)", &o.keep),
         option_choice("count", "frame|paper",
-                      "real frames, or 4 bytes for a value and 4 for an index (default frame)", &o.count),
+                      "real frames and our own rounds, or the paper's formulas with 4 bytes for a value and "
+                      "4 for an index (default frame)",
+                      &o.count),
         option_flag("no-codec", "count the transfer alone, not encoding and decoding", &o.no_codec),
         option_flag("no-map", "leave out the map", &o.no_map),
         option_text("report", "FILE", "an HTML page with the map as a picture", &o.report),
@@ -254,11 +300,15 @@ int cmd_plan(int argc, char **argv)
         .options = options,
         .examples = "  tithe plan --params 25557032 --workers 8 --latency 1ms --bandwidth 10Gbit\n"
                     "  tithe plan --params 1e9 --workers 2..100000 --bandwidth 100Mbit --keep 0.01\n"
+                    "  mpirun -n 2 tithe probe --transport mpi --out link.csv; tithe plan --params 1e7 "
+                    "--cost link.csv\n"
                     "  tithe plan --params 11689512 --count paper --json -",
     };
     int count, status;
     tithe_plan_request q = {0};
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-    if (!read_request(&o, &q) || (o.report && !file_can_write(o.report))) return EXIT_BAD;
-    return answer(&o, &q);
+    const bool fine = read_request(&o, &q) && (!o.report || file_can_write(o.report));
+    status = fine ? answer(&o, &q) : EXIT_BAD;
+    tithe_cost_free(o.measured);
+    return status;
 }

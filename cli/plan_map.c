@@ -15,9 +15,13 @@ const plan_method plan_methods[] = {
     {"dense", "star", "dense, star", "#9aa5b1", 's'},
     {"dense", "ring", "dense, ring", "#52606d", 'r'},
     {"dense", "tree", "dense, tree", "#7b8794", 't'},
+    {"dense", "direct", "dense, direct", "#cbd2d9", 'd'},
     {"gather", "allgather", "gather", "#d55e00", 'G'},
+    {"gather", "tree", "gather, tree", "#e69f00", 'g'},
+    {"star", "star", "star", "#009e73", 'S'},
     {"artopk", "ring", "AR-Top-k, ring", "#0072b2", 'R'},
     {"artopk", "tree", "AR-Top-k, tree", "#56b4e9", 'T'},
+    {"artopk", "direct", "AR-Top-k, direct", "#cc79a7", 'D'},
     {NULL, NULL, NULL, NULL, 0},
 };
 
@@ -34,6 +38,7 @@ size_t plan_method_of(const tithe_plan_row *row)
 tithe_status plan_map_fill(const tithe_plan_request *request, plan_map *map, tithe_error *error)
 {
     tithe_plan_request q = *request;
+    q.cost = NULL; /* a table knows one link only */
     tithe_plan_row *rows = text_memory(tithe_plan_rows(&q) * sizeof *rows);
     tithe_status status = TITHE_OK;
     for (int i = 0; i < MAP_ROWS && !status; i++)
@@ -48,6 +53,15 @@ tithe_status plan_map_fill(const tithe_plan_request *request, plan_map *map, tit
     return status;
 }
 
+/* Does it win anywhere? Only those need a place in the legend. */
+static bool is_on(const plan_map *map, const plan_method *method)
+{
+    for (int i = 0; i < MAP_ROWS; i++)
+        for (int j = 0; j < MAP_COLUMNS; j++)
+            if (&plan_methods[map->winner[i][j]] == method) return true;
+    return false;
+}
+
 void plan_map_print(const plan_map *map, const tithe_plan_request *request)
 {
     printf(
@@ -59,7 +73,8 @@ void plan_map_print(const plan_map *map, const tithe_plan_request *request)
         printf("\n");
     }
     printf("             1M      10M     100M    1G      10G     100G\n\n ");
-    for (const plan_method *m = plan_methods; m->scheme; m++) printf("  %c %s", m->letter, m->name);
+    for (const plan_method *m = plan_methods; m->scheme; m++)
+        if (is_on(map, m)) printf("  %c %s", m->letter, m->name);
     printf("\n");
 }
 
@@ -111,7 +126,7 @@ static void add_map(page *p, const plan_map *map)
             TOP + CELL * MAP_ROWS + 20, amount_bandwidth(map->bandwidth[j]).text);
     add(p, "</svg><p class=\"legend\">");
     for (const plan_method *m = plan_methods; m->scheme; m++)
-        add(p, "<span><i style=\"background:%s\"></i>%s</span>", m->color, m->name);
+        if (is_on(map, m)) add(p, "<span><i style=\"background:%s\"></i>%s</span>", m->color, m->name);
     add(p, "</p>");
 }
 

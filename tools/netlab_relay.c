@@ -9,6 +9,7 @@
 #include <linux/if.h>
 #include <linux/if_tun.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -109,6 +110,8 @@ int main(int argc, char **argv)
     line = malloc(SLOTS * sizeof *line);
     if (!line) return 2;
     prctl(PR_SET_TIMERSLACK, 1);
+    /* Ahead of the programs that it serves, which may keep every core busy: otherwise their load would be its latency. */
+    sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 10});
     for (int i = 2; i < argc; i++) ports[port_count++] = open_tap(argv[i]);
     printf("ready\n");
     fflush(stdout);

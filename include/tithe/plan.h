@@ -1,17 +1,19 @@
 /* plan.h - which scheme, collective and level is cheapest on a link, and does compression pay at all?
  *
- * Times are those of the latency-bandwidth model (tyagi2023artopk): a message of B bytes takes latency + B / bandwidth. To the
+ * A message of B bytes takes latency + B / bandwidth (tyagi2023artopk), or what was measured for so many bytes. To the
  * transfer comes what encoding and decoding take on this machine, if it was measured. */
 #ifndef TITHE_PLAN_H
 #define TITHE_PLAN_H
 
 #include "tithe/codec.h"
+#include "tithe/cost.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* How long one value takes to look through, and one entry to send or take up; seconds. Zero: not counted. */
+/* How long one value takes to look through (error compensation and the update's own pass included), and one entry to send
+ * or take up; seconds. Zero: not counted. */
 typedef struct tithe_speed {
     double encode_value, encode_entry, decode_entry;
 } tithe_speed;
@@ -23,6 +25,10 @@ typedef struct tithe_link {
     double latency;   /* seconds, one way */
     double bandwidth; /* bytes per second that arrive */
 } tithe_link;
+
+/* Latency and bandwidth of a cost in seconds: `table:FILE`, as tithe probe writes it, or `alphabeta:...`. Refused is what no
+ * link does: another unit, a message that takes no time, longer messages that take no longer. */
+TITHE_API tithe_status tithe_link_of_cost(const tithe_cost *cost, tithe_link *link, tithe_error *error);
 
 typedef struct tithe_plan_row {
     const char *scheme, *collective;
@@ -38,20 +44,23 @@ typedef struct tithe_plan_request {
     double params; /* numbers in a gradient */
     unsigned workers;
     tithe_link link;
+    const tithe_cost *cost; /* seconds of a message, in place of latency + bytes / bandwidth; NULL: those */
     const double *keeps;
     size_t keep_count;
-    bool
-        count_paper; /* 4 bytes for a value and 4 for an index, as the paper has it; otherwise the real frames */
+    /* The paper's formulas, with 4 bytes for a value and 4 for an index. Otherwise what this library does: real frames, and
+     * the rounds of its own collectives, those that announce lengths included. */
+    bool count_paper;
     tithe_speed speed;
 } tithe_plan_request;
 
-/* How many rows there will be: three dense ones, and three for each level. */
+/* How many rows there will be: the dense ones first, then as many for each level. */
 TITHE_API size_t tithe_plan_rows(const tithe_plan_request *request);
 
 typedef struct tithe_plan {
     size_t winner, network_winner; /* places in rows: by seconds, and by the transfer alone */
     size_t dense;                  /* the fastest dense row */
-    /* Below this many bytes per second the best compressed row beats the best dense one. 0: never; infinite: always. */
+    /* Below this many bytes per second the best compressed row beats the best dense one. 0: never; infinite: always. It is
+     * that of the latency and the bandwidth of `link`, also where a cost is given. */
     double break_even;
 } tithe_plan;
 

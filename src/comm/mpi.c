@@ -16,6 +16,11 @@
 
 enum { TAG_MESSAGE = 1, TAG_GIVE_UP = 2, TAG_WAITING = 3, MOST_WHY = 200, PIECE = 1 << 30, NEWS = 8 };
 
+/* Messages travel in pieces that MPI sends at once. A longer one it would announce first, and send when the receiver has
+ * answered: a round trip for each message, and behind whatever else waits in the line of the receiver. Open MPI's limit
+ * over TCP is 64 kB with its own head. */
+enum { AT_ONCE = 60 << 10 };
+
 /* A message on its way out. */
 typedef struct posted {
     MPI_Request request;
@@ -168,8 +173,8 @@ static tithe_status send(void *self, unsigned from, unsigned to, const void *byt
     (void)from;
     mpi_state *s = self;
     const uint8_t *at = bytes;
-    do { /* MPI counts in ints */
-        const size_t piece = length < PIECE ? length : PIECE;
+    do {
+        const size_t piece = length < AT_ONCE ? length : AT_ONCE;
         if (s->count == s->room) {
             const size_t room = s->room ? 2 * s->room : 64;
             posted *more = realloc(s->requests, room * sizeof *more);
@@ -195,7 +200,7 @@ static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *b
     uint8_t *at = bytes;
     tithe_status status = TITHE_OK;
     do {
-        const size_t piece = length < PIECE ? length : PIECE;
+        const size_t piece = length < AT_ONCE ? length : AT_ONCE;
         MPI_Request request;
         const int code = MPI_Irecv(at, (int)piece, MPI_BYTE, (int)from, TAG_MESSAGE, s->comm, &request);
         if (code != MPI_SUCCESS) return fail_mpi(code, "receive", error);

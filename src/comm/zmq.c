@@ -11,6 +11,7 @@
  * has to be the one that said hello, and of workers among themselves each knows a number that only the server gave out. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,21 @@ enum {
     VERSION = 2     /* of what is said here */
 };
 
+/* What has arrived, and waits to be asked for. */
 typedef struct queued {
     struct queued *next;
-    size_t length;
-    uint8_t bytes[];
+    zmq_msg_t body;
 } queued;
+
+/* Messages so long are counted until ZeroMQ has handed them to the system; shorter ones it copies. */
+enum { LONG_MESSAGE = 64 << 10 };
+
+/* Long messages that are still on their way out. ZeroMQ's own thread counts down. */
+typedef struct outbox {
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    unsigned waiting;
+} outbox;
 
 /* The other end of one connection. */
 typedef struct peer {
@@ -63,6 +74,7 @@ typedef struct zmq_state {
     peer *peers;                  /* size + 1 of them */
     unsigned *waits;              /* comm.h: what each has said of itself */
     uint8_t number[NUMBER_BYTES]; /* drawn by the server for this run */
+    outbox out;
 } zmq_state;
 
 static tithe_status fail_zmq(const char *what, tithe_error *error)
@@ -81,6 +93,37 @@ static const char *name_of(const zmq_state *s, unsigned rank, char *text, size_t
 
 /* ---- out ----------------------------------------------------------------------------------------------- */
 
+static void note_gone(void *bytes, void *out_)
+{
+    outbox *out = out_;
+    free(bytes);
+    pthread_mutex_lock(&out->lock);
+    out->waiting--;
+    pthread_cond_signal(&out->left);
+    pthread_mutex_unlock(&out->lock);
+}
+
+/* A copy that ZeroMQ frees when the system has taken it: flush waits for that. */
+static bool send_long(zmq_state *s, void *socket, const void *bytes, size_t length)
+{
+    zmq_msg_t message;
+    void *copy = malloc(length);
+    if (!copy || zmq_msg_init_data(&message, copy, length, note_gone, &s->out) != 0) {
+        free(copy);
+        errno = ENOMEM;
+        return false;
+    }
+    memcpy(copy, bytes, length);
+    pthread_mutex_lock(&s->out.lock);
+    s->out.waiting++;
+    pthread_mutex_unlock(&s->out.lock);
+    if (zmq_msg_send(&message, socket, 0) >= 0) return true;
+    const int why = zmq_errno();
+    zmq_msg_close(&message);
+    errno = why;
+    return false;
+}
+
 static tithe_status put_at(zmq_state *s, const peer *p, unsigned to, int kind, const void *bytes,
                            size_t length, tithe_error *error)
 {
@@ -90,9 +133,10 @@ static tithe_status put_at(zmq_state *s, const peer *p, unsigned to, int kind, c
     put_u32(head + 8, to);
     if (p->identity_length && zmq_send(p->socket, p->identity, p->identity_length, ZMQ_SNDMORE) < 0)
         return fail_zmq("send", error);
-    if (zmq_send(p->socket, head, HEAD, ZMQ_SNDMORE) < 0 || zmq_send(p->socket, bytes, length, 0) < 0)
-        return fail_zmq("send", error);
-    return TITHE_OK;
+    if (zmq_send(p->socket, head, HEAD, ZMQ_SNDMORE) < 0) return fail_zmq("send", error);
+    const bool sent = length >= LONG_MESSAGE ? send_long(s, p->socket, bytes, length)
+                                             : zmq_send(p->socket, bytes, length, 0) >= 0;
+    return sent ? TITHE_OK : fail_zmq("send", error);
 }
 
 static tithe_status put(zmq_state *s, unsigned to, int kind, const void *bytes, size_t length,
@@ -159,14 +203,19 @@ static bool take(void *socket, bool routed, arrival *a)
     return fine;
 }
 
+static void drop(queued *q)
+{
+    zmq_msg_close(&q->body);
+    free(q);
+}
+
 static bool enqueue(peer *p, zmq_msg_t *body)
 {
-    const size_t length = zmq_msg_size(body);
-    queued *q = malloc(sizeof *q + length);
+    queued *q = malloc(sizeof *q);
     if (!q) return false;
     q->next = NULL;
-    q->length = length;
-    memcpy(q->bytes, zmq_msg_data(body), length);
+    zmq_msg_init(&q->body);
+    zmq_msg_move(&q->body, body);
     *(p->last ? &p->last->next : &p->first) = q;
     p->last = q;
     return true;
@@ -319,24 +368,45 @@ static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes,
     const tithe_status status = wait_for_message(s, from, deadline, error);
     if (status) return status;
     queued *q = p->first;
-    if (q->length != length)
+    if (zmq_msg_size(&q->body) != length)
         return ti_fail(error, TITHE_E_MISMATCH, from,
                        "A message of %s has %zu bytes where %zu were expected.",
-                       name_of(s, from, other, sizeof other), q->length, length);
-    memcpy(bytes, q->bytes, length);
+                       name_of(s, from, other, sizeof other), zmq_msg_size(&q->body), length);
+    memcpy(bytes, zmq_msg_data(&q->body), length);
     p->first = q->next;
     if (!p->first) p->last = NULL;
-    free(q);
+    drop(q);
     return TITHE_OK;
 }
 
-/* ZeroMQ has copied everything that was sent. */
+static struct timespec after(double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    const double until = (double)t.tv_nsec * 1e-9 + seconds;
+    t.tv_sec += (time_t)until;
+    t.tv_nsec = (long)((until - (double)(time_t)until) * 1e9);
+    return t;
+}
+
+/* All bytes were copied, so there is nothing to protect. But the messages of the next round should not share the link with
+ * those of this one: a tree that hands out would serve the far branch last. So long ones have to be out first, if they get
+ * out at all: whoever does not take them will be missed elsewhere. */
 static tithe_status flush(void *self, double deadline, tithe_error *error)
 {
-    (void)self;
-    (void)deadline;
-    (void)error;
-    return TITHE_OK;
+    zmq_state *s = self;
+    const double end = clock_now() + deadline;
+    tithe_status status = TITHE_OK;
+    pthread_mutex_lock(&s->out.lock);
+    while (s->out.waiting && clock_now() < end && !status) {
+        const struct timespec until = after(0.1);
+        if (pthread_cond_timedwait(&s->out.left, &s->out.lock, &until) == 0) continue;
+        pthread_mutex_unlock(&s->out.lock); /* somebody may have given up meanwhile */
+        status = pump(s, 0, error);
+        pthread_mutex_lock(&s->out.lock);
+    }
+    pthread_mutex_unlock(&s->out.lock);
+    return status;
 }
 
 static void give_up(void *self, const char *why)
@@ -353,7 +423,7 @@ static void close_zmq(void *self)
         if (socket && socket != s->listener && socket != s->server) zmq_close(socket);
         for (queued *q = s->peers[r].first; q;) {
             queued *next = q->next;
-            free(q);
+            drop(q);
             q = next;
         }
     }
@@ -361,6 +431,8 @@ static void close_zmq(void *self)
     if (s->listener) zmq_close(s->listener);
     if (s->context)
         zmq_ctx_term(s->context); /* waits for what is still to be sent, as long as ZMQ_LINGER says */
+    pthread_cond_destroy(&s->out.left);
+    pthread_mutex_destroy(&s->out.lock);
     free(s->peers);
     free(s->waits);
     free(s);
@@ -612,6 +684,8 @@ tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm *comm, tithe_
     if (sensible) return sensible;
     zmq_state *s = calloc(1, sizeof *s);
     if (s) {
+        pthread_mutex_init(&s->out.lock, NULL);
+        pthread_cond_init(&s->out.left, NULL);
         s->size = s->rank = o->workers;
         s->deadline = o->deadline > 0 ? o->deadline : 30;
         s->serves = o->server;

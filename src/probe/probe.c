@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "comm/comm.h"
 
-enum { MOST_REPEATS = 31, LEAST_REPEATS = 3, ORDER_BYTES = 8 };
+enum { MOST_REPEATS = 31, LEAST_REPEATS = 3, UNSTEADY_REPEATS = 9, WARM_UP = 4, ORDER_BYTES = 8 };
 
 /* 1 byte to 16 MB: short ones for the latency, long ones for the bandwidth. */
 static const size_t lengths[] = {1,      64,      1024,    8192,    65536,   131072,  262144,
@@ -48,9 +48,23 @@ void tithe_probe_fit(tithe_probe_link *link)
     link->bandwidth = pairs ? median(slopes, pairs) : NAN;
 }
 
+/* Longer messages never take less: neighbours that say otherwise share their mean (pool adjacent violators). */
+static void smooth(tithe_probe_link *link)
+{
+    tithe_probe_point *p = link->points;
+    for (size_t i = 1; i < link->count; i++) {
+        double sum = p[i].seconds;
+        size_t from = i;
+        while (from > 0 && p[from - 1].seconds * (double)(i - from + 1) > sum) sum += p[--from].seconds;
+        for (size_t j = from; j <= i; j++) p[j].seconds = sum / (double)(i - from + 1);
+    }
+}
+
 /* ---- the messages --------------------------------------------------------------------------------------------- */
 
-/* Rank 0 says what comes: its length; 0 ends. */
+static const uint64_t NOTHING_YET = UINT64_MAX;
+
+/* Rank 0 says what comes: its length; 0 ends; NOTHING_YET: still at work elsewhere. */
 static tithe_status announce(tithe_comm *comm, unsigned to, uint64_t length, tithe_error *error)
 {
     uint8_t order[ORDER_BYTES];
@@ -75,6 +89,19 @@ static tithe_status ping(tithe_comm *comm, unsigned to, const uint8_t *bytes, si
     return status ? status : ti_comm_flush(comm, error);
 }
 
+/* Those whose turn has not come, and the server, must not think that rank 0 is gone. */
+static tithe_status reassure(tithe_comm *comm, unsigned busy_with, double *last, tithe_error *error)
+{
+    const double patience = comm->deadline > 0 ? comm->deadline : 30;
+    if (clock_now() - *last < patience / 8) return TITHE_OK;
+    double bytes; /* of no interest: it is the question that counts */
+    tithe_status status = ti_comm_sent(comm, &bytes, error);
+    for (unsigned r = busy_with + 1; r < comm->size && !status; r++)
+        status = announce(comm, r, NOTHING_YET, error);
+    *last = clock_now();
+    return status;
+}
+
 static tithe_status answer_pings(tithe_comm *comm, uint8_t *bytes, tithe_error *error)
 {
     for (;;) {
@@ -83,6 +110,7 @@ static tithe_status answer_pings(tithe_comm *comm, uint8_t *bytes, tithe_error *
         if (status) return status;
         const uint64_t length = get_u64(order);
         if (length == 0) return TITHE_OK;
+        if (length == NOTHING_YET) continue;
         if (length > lengths[LENGTHS - 1])
             return ti_fail(error, TITHE_E_CORRUPT, 0, "Rank 0 announces a message of %llu bytes.",
                            (unsigned long long)length);
@@ -95,16 +123,30 @@ static tithe_status answer_pings(tithe_comm *comm, uint8_t *bytes, tithe_error *
     }
 }
 
+/* Of a few times some may be those of lost packets: where most are far above the shortest, a few more are asked for. */
+static bool is_unsteady(const double *times, size_t count)
+{
+    double sorted[MOST_REPEATS];
+    memcpy(sorted, times, count * sizeof *sorted);
+    return count < UNSTEADY_REPEATS && median(sorted, count) > 1.1 * sorted[0];
+}
+
 static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double budget,
                                  tithe_probe_link *link, tithe_error *error)
 {
-    double round_trip = 0;
+    double round_trip = 0, first, last = clock_now();
+    for (int i = 0; i < WARM_UP; i++) { /* connections are made, and routes found, with the first ones */
+        const tithe_status status = ping(comm, link->to, bytes, 1, &first, error);
+        if (status) return status;
+    }
     for (size_t i = 0; i < LENGTHS; i++) {
         double times[MOST_REPEATS];
         size_t count = 0;
         const double start = clock_now(), share = budget / LENGTHS;
-        while (count < MOST_REPEATS && (count < LEAST_REPEATS || clock_now() - start < share)) {
-            const tithe_status status = ping(comm, link->to, bytes, lengths[i], &times[count++], error);
+        while (count < MOST_REPEATS &&
+               (count < LEAST_REPEATS || clock_now() - start < share || is_unsteady(times, count))) {
+            tithe_status status = ping(comm, link->to, bytes, lengths[i], &times[count++], error);
+            if (!status) status = reassure(comm, link->to, &last, error);
             if (status) return status;
         }
         const double middle = median(times, count);
@@ -114,6 +156,7 @@ static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double 
             (tithe_probe_point){(double)lengths[i], fmax(middle - round_trip / 2, 0)};
         if (middle > 4 * share && i > 6) break; /* the next one would take even longer */
     }
+    smooth(link);
     tithe_probe_fit(link);
     return announce(comm, link->to, 0, error);
 }

@@ -1,4 +1,4 @@
-"""The commands and the C of README.md and docs/add-a-quantizer.md do what they say: they are taken from the page and run."""
+"""The commands and the C of README.md, docs/plan.md and docs/add-a-quantizer.md do what they say: they are taken from the page and run."""
 
 import os
 import re
@@ -72,6 +72,12 @@ with tempfile.TemporaryDirectory() as folder:
         out.write(struct.pack("<10000f", *((i * 7919 % 2003 - 1001) / 1000 for i in range(10000))))
     lines = list(shell_lines("README.md"))
     check(len(lines) >= 5, "README.md has fewer than five commands to try")
+    for line in lines:
+        run(line, folder)
+    with open(os.path.join(folder, "link.csv"), "w", encoding="utf-8") as out:  # what a probe would have written
+        out.write("bytes,seconds\n" + "".join(f"{4 ** i},{0.001 + 4 ** i / 1e8:.9g}\n" for i in range(13)))
+    lines = list(shell_lines("docs/plan.md"))
+    check(len(lines) >= 3, "docs/plan.md has fewer than three commands to try")
     for line in lines:
         run(line, folder)
     bodies = blocks("README.md", "c")
