@@ -19,6 +19,7 @@ module tithe
   type, bind(C) :: tithe_comm            ! comm.h
      integer(c_int) :: size, first, local, server
      type(c_ptr) :: transport, self
+     logical(c_bool) :: one_thread
      real(c_double) :: deadline
      type(c_ptr) :: phase
      integer(c_int64_t) :: sent_bytes, sent_messages

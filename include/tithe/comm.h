@@ -41,6 +41,7 @@ typedef struct tithe_comm {
     unsigned server;       /* who collects: rank 0, or `size`, which is a process without a rank of its own */
     const tithe_transport *transport; /* NULL: all are here */
     void *self;
+    bool one_thread;   /* only the thread that opened it may use it: nothing can be sent on the side */
     double deadline;   /* seconds that any one wait may take; 0: 30 */
     const char *phase; /* what is being done, for the sentence when a wait fails; static, or NULL */
     /* counted here and nowhere else */

@@ -42,6 +42,9 @@ typedef struct tithe_scheme {
     double (*seconds)(const tithe_exchange *ex, double latency, double bandwidth);
     /* Of the message of a local rank, counted from 0. NULL: the codec's own count. */
     double (*paper_bits)(const tithe_exchange *ex, unsigned local);
+    /* Numbers that it learned from step to step, for a checkpoint. NULL: none. */
+    size_t (*learned)(const tithe_exchange *ex, double *numbers);
+    void (*relearn)(tithe_exchange *ex, const double *numbers);
 } tithe_scheme;
 TITHE_API const tithe_scheme *const *tithe_schemes(void); /* ends with NULL */
 
@@ -69,9 +72,15 @@ typedef struct tithe_exchange_config {
     tithe_pool *pool;
     unsigned lanes;       /* threads that may put at the same time; 0: those of the pool */
     bool measure;         /* energies too: a few more passes over each vector */
-    const size_t *layers; /* lengths of the layers, for per=layer */
+    const size_t *layers; /* lengths of the layers, which lie one after the other; NULL: it is one */
     size_t layer_count;
+    size_t bucket_bytes; /* 0: one message for all. Otherwise short layers are fused up to so many bytes, and longer ones
+                          * cut; each of these buckets has a level, a frame and a message of its own */
+    bool overlap; /* send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the
+                   * update do not depend on it. From the first put to finish nobody else may use the ranks */
 } tithe_exchange_config;
+
+#define TITHE_EACH_LAYER ((size_t)-1) /* bucket_bytes: a bucket for each layer, neither fused nor cut */
 
 TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n,
                                              tithe_exchange **ex, tithe_error *error);
@@ -91,6 +100,10 @@ TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *col
  * it is until finish. */
 TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                           double gamma, tithe_error *error);
+/* The same, layer by layer, as they become ready, in any order: a bucket goes when the last of its layers was put, and
+ * those before it. All layers of a rank on one lane. */
+TITHE_API tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer,
+                                                const float *g, double gamma, tithe_error *error);
 /* A rank that takes no part in this step. It gets the update all the same, so it has to know gamma. */
 TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma,
                                            tithe_error *error);
@@ -104,7 +117,9 @@ TITHE_API tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double 
 /* Four numbers that are never mixed, and what they cost; totals since create, over the ranks of this process. */
 typedef struct tithe_exchange_totals {
     double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
+    double sent_messages;
     double encode, wait, transfer, decode; /* seconds */
+    double overlap; /* seconds of wait, transfer and decode that passed while other buckets were put: what was gained */
     double unsent;                         /* sum over the steps of the mean of |not sent|^2, if measured */
 } tithe_exchange_totals;
 TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
@@ -129,6 +144,9 @@ TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);
  * rounds and bytes as the formulas of the collective have them. Where all ranks are here. */
 TITHE_API double tithe_exchange_seconds(const tithe_exchange *ex, double latency, double bandwidth);
 
+/* Into how many buckets a vector goes: 1 without bucket_bytes. */
+TITHE_API unsigned tithe_exchange_buckets(const tithe_exchange *ex);
+
 /* ---- what is kept from step to step, for checkpoints and tests (n numbers each; NULL: nothing) ------------ */
 
 TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a local rank */
@@ -136,8 +154,13 @@ TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a
 TITHE_API float *tithe_exchange_aggregate(tithe_exchange *ex);
 /* The server's own; every process has room for it, but only that of the server is used. */
 TITHE_API float *tithe_exchange_server_kept(tithe_exchange *ex);
+/* Numbers that the scheme learned, the same on all ranks (artopk with --leader auto). Returns how many; copies them to
+ * `numbers`, if that is not NULL. */
+TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);
+TITHE_API void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers);
 /* Go on as after `step` steps, of which the totals and the last one are given (NULL: leave them); the names in `last`
- * are not taken. All that is random is a function of seed, step and rank, so this and the vectors above are all. */
+ * are not taken. All that is random is a function of seed, step and rank, so this, the vectors and
+ * the numbers above are all. */
 TITHE_API void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exchange_totals *totals,
                                        const tithe_exchange_record *last);
 

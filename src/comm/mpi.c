@@ -284,7 +284,7 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error 
     if (!s) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
     if (!running) {
         int provided;
-        const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+        const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
         if (code != MPI_SUCCESS) {
             free(s);
             return fail_mpi(code, "start", error);
@@ -305,9 +305,12 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error 
         close_mpi(s);
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
     }
+    int threads = MPI_THREAD_SINGLE; /* the program may have started it for fewer than we can use */
+    MPI_Query_thread(&threads);
     *comm = (tithe_comm){.size = (unsigned)s->size,
                          .first = (unsigned)s->rank,
                          .local = 1,
+                         .one_thread = threads < MPI_THREAD_SERIALIZED,
                          .transport = &transport,
                          .self = s};
     return TITHE_OK;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "codec/codec.h"
-#include "exchange/exchange.h"
+#include "exchange/buckets.h"
 #include "feedback/kinds.h"
 
 static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star,
@@ -164,7 +164,7 @@ static bool make_lanes(tithe_exchange *ex)
     return enough;
 }
 
-static bool make_workers(tithe_exchange *ex)
+static bool make_workers(tithe_exchange *ex, const exchange_slice *slice)
 {
     bool enough = true;
     const tithe_exchange_config *c = &ex->config;
@@ -174,7 +174,9 @@ static bool make_workers(tithe_exchange *ex)
             ex->vectors[i] = room(ex->n, sizeof(float), &enough);
         else
             ex->workers[i].frame = room(ex->capacity, 1, &enough);
-        if (enough && c->feedback->keeps) ex->workers[i].kept = room(ex->n, sizeof(float), &enough);
+        if (enough && c->feedback->keeps)
+            ex->workers[i].kept =
+                slice ? slice->kept[i] + slice->begin : room(ex->n, sizeof(float), &enough);
         if (enough && c->shared_level) {
             ex->workers[i].curve = room(ex->level_count, sizeof(double), &enough);
             ex->workers[i].costs = room(ex->level_count, sizeof(double), &enough);
@@ -183,7 +185,7 @@ static bool make_workers(tithe_exchange *ex)
     return enough;
 }
 
-static bool make_server(tithe_exchange *ex)
+static bool make_server(tithe_exchange *ex, const exchange_slice *slice)
 {
     bool enough = true;
     const tithe_codec *down = ex->config.downlink ? ex->config.downlink : ex->raw;
@@ -197,7 +199,7 @@ static bool make_server(tithe_exchange *ex)
         ex->down_tuner_scratch = room(ex->down_tuner_scratch_size, 1, &enough);
     }
     if (ex->config.downlink_feedback && ex->config.downlink_feedback->keeps)
-        ex->server_kept = room(ex->n, sizeof(float), &enough);
+        ex->server_kept = slice ? slice->server_kept + slice->begin : room(ex->n, sizeof(float), &enough);
     return enough;
 }
 
@@ -216,7 +218,13 @@ static bool make_inbox(tithe_exchange *ex)
     return enough;
 }
 
-static tithe_status make_room(tithe_exchange *ex, tithe_error *error)
+static tithe_status fail_memory(const tithe_exchange *ex, tithe_error *error)
+{
+    return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %u ranks with %zu numbers each.",
+                   ex->config.comm->local, ex->n);
+}
+
+static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, tithe_error *error)
 {
     bool enough = true;
     tithe_status status = tithe_codec_create("all|raw", NULL, &ex->raw, error);
@@ -225,16 +233,32 @@ static tithe_status make_room(tithe_exchange *ex, tithe_error *error)
     ex->capacity = larger(tithe_codec_bound(ex->config.codec, ex->n), 1);
     ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
     ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);
-    if (enough && ex->config.feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
-    if (!enough || !make_lanes(ex) || !make_workers(ex) || !make_server(ex) || !make_inbox(ex))
-        return ti_fail(error, TITHE_E_MEMORY, 0,
-                       "There is not enough memory for %u ranks with %zu numbers each.",
-                       ex->config.comm->local, ex->n);
+    if (enough && ex->config.feedback->aggregates)
+        ex->aggregate = slice ? slice->aggregate + slice->begin : room(ex->n, sizeof(float), &enough);
+    if (!enough || !make_lanes(ex) || !make_workers(ex, slice) || !make_server(ex, slice) || !make_inbox(ex))
+        return fail_memory(ex, error);
     return TITHE_OK;
 }
 
-tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
-                                   tithe_error *error)
+/* What is kept, for all buckets in one piece. */
+static tithe_status make_kept(tithe_exchange *ex, tithe_error *error)
+{
+    bool enough = true;
+    const tithe_exchange_config *c = &ex->config;
+    ex->workers = room(c->comm->local, sizeof *ex->workers, &enough);
+    for (unsigned i = 0; enough && c->feedback->keeps && i < c->comm->local; i++)
+        ex->workers[i].kept = room(ex->n, sizeof(float), &enough);
+    if (c->feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
+    if (c->downlink_feedback && c->downlink_feedback->keeps)
+        ex->server_kept = room(ex->n, sizeof(float), &enough);
+    return enough ? TITHE_OK : fail_memory(ex, error);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------- */
+
+/* Everything but memory. */
+static tithe_status make_exchange(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                                  tithe_error *error)
 {
     if (!config || !config->comm || !config->codec || !ex)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
@@ -256,18 +280,59 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     made->collective = collective;
     made->collective_name = known_as;
     made->n = n;
+    made->put_pool = c.pool;
     made->last =
         (tithe_exchange_record){.scheme = scheme->name, .collective = known_as, .leader = -1, .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
-    if (c.shared_level) status = find_levels(made, error);
-    if (!status) status = make_room(made, error);
-    if (!status && scheme->open) status = scheme->open(made, error);
-    if (status) {
-        tithe_exchange_free(made);
-        return status;
-    }
     *ex = made;
     return TITHE_OK;
+}
+
+tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_t n,
+                                      const exchange_slice *slice, tithe_exchange **ex, tithe_error *error)
+{
+    tithe_exchange *made = NULL;
+    tithe_status status = make_exchange(config, n, &made, error);
+    if (status) return status;
+    made->sliced = slice != NULL;
+    if (config->shared_level) status = find_levels(made, error);
+    if (!status) status = make_room(made, slice, error);
+    if (!status && made->scheme->open) status = made->scheme->open(made, error);
+    if (status)
+        tithe_exchange_free(made);
+    else
+        *ex = made;
+    return status;
+}
+
+static tithe_status expect_layers(const tithe_exchange_config *c, size_t n, tithe_error *error)
+{
+    size_t sum = 0;
+    for (size_t l = 0; l < c->layer_count; l++) sum += c->layers[l];
+    if (c->layer_count == 0 || sum == n) return TITHE_OK;
+    return ti_fail(error, TITHE_E_ARGUMENT, 0, "The layers have %zu numbers together, the vector %zu.", sum,
+                   n);
+}
+
+tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                                   tithe_error *error)
+{
+    const size_t count = config && config->bucket_bytes
+                             ? ti_buckets_layout(n, config->layers, config->layer_count,
+                                                 config->bucket_bytes, NULL)
+                             : 1;
+    if (count <= 1) return ti_exchange_create_whole(config, n, NULL, ex, error);
+    tithe_exchange *made = NULL;
+    tithe_status status = expect_layers(config, n, error);
+    if (!status) status = make_exchange(config, n, &made, error);
+    if (status) return status;
+    status = make_kept(made, error);
+    if (!status) status = ti_buckets_open(made, count, error);
+    if (status)
+        tithe_exchange_free(made);
+    else
+        *ex = made;
+    return status;
 }
 
 tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error)
@@ -282,6 +347,9 @@ tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, t
     tithe_status status = find_collective(&c, ex->scheme, &found, &known_as, error);
     if (!status) status = expect_sense(&c, ex->scheme, ex->n, error);
     if (status) return status;
+    for (unsigned i = 0; ex->buckets && i < ti_exchange_parts(ex) && !status; i++)
+        status = tithe_exchange_switch(ti_exchange_part(ex, i), collective, error);
+    if (status) return status;
     ex->collective = found;
     ex->config.collective = ex->collective_name = known_as;
     return TITHE_OK;
@@ -290,12 +358,13 @@ tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, t
 void tithe_exchange_free(tithe_exchange *ex)
 {
     if (!ex) return;
+    ti_buckets_close(ex);
     if (ex->scheme->close) ex->scheme->close(ex);
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         if (ex->vectors) free(ex->vectors[i]);
         if (ex->workers) {
             free(ex->workers[i].frame);
-            free(ex->workers[i].kept);
+            if (!ex->sliced) free(ex->workers[i].kept);
             free(ex->workers[i].curve);
             free(ex->workers[i].costs);
         }
@@ -310,9 +379,11 @@ void tithe_exchange_free(tithe_exchange *ex)
     free(ex->vectors);
     free(ex->workers);
     free(ex->lanes);
-    free(ex->aggregate);
+    if (!ex->sliced) {
+        free(ex->aggregate);
+        free(ex->server_kept);
+    }
     free(ex->sum);
-    free(ex->server_kept);
     free(ex->down_frame);
     free(ex->inbox);
     free(ex->blocks);

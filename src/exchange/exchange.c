@@ -1,5 +1,5 @@
 /* exchange.c - the one path from gradients to an update: feedback, level, frame, scheme, update. */
-#include "exchange/exchange.h"
+#include "exchange/buckets.h"
 
 #include <math.h>
 
@@ -14,6 +14,7 @@ tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scrat
         .seed = ex->config.seed,
         .step = ex->step,
         .rank = rank,
+        .tensor = ex->tensor,
         .form = TITHE_EXCHANGE,
         .segments = ex->config.layers,
         .segment_count = ex->config.layer_count,
@@ -100,43 +101,72 @@ void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_
 
 /* ---- update out ---------------------------------------------------------------------------------------- */
 
-static void record_step(tithe_exchange *ex)
+/* Of one local rank, over all buckets. */
+typedef struct rank_sums {
+    double entries, energy, unsent;
+    const char *reason;
+} rank_sums;
+
+static bool sum_rank(const tithe_exchange *ex, unsigned local, rank_sums *sums)
 {
-    const double ranks = put_here(ex);
+    *sums = (rank_sums){.reason = ""};
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++) {
+        const exchange_worker *w = &ti_exchange_part(ex, p)->workers[local];
+        if (!w->was_put) return false;
+        sums->entries += (double)w->info.entries;
+        sums->energy += w->energy;
+        sums->unsent += w->unsent;
+        sums->reason = w->reason;
+    }
+    return true;
+}
+
+/* -1: nobody, or several. */
+static int leader_of(const tithe_exchange *ex)
+{
+    const int leader = ti_exchange_part(ex, 0)->last.leader;
+    for (unsigned p = 1; p < ti_exchange_parts(ex); p++)
+        if (ti_exchange_part(ex, p)->last.leader != leader) return -1;
+    return leader;
+}
+
+void ti_exchange_record(tithe_exchange *ex)
+{
+    const unsigned local = ex->config.comm->local;
+    rank_sums sums;
+    unsigned ranks = 0;
+    for (unsigned i = 0; i < local; i++) ranks += sum_rank(ex, i, &sums);
     tithe_exchange_record r = {.step = ex->step,
+                               .ranks = ranks,
                                .level_least = INFINITY,
                                .kept_least = INFINITY,
                                .speedup_least = INFINITY,
                                .scheme = ex->scheme->name,
                                .collective = ex->collective_name,
-                               .leader = ex->last.leader,
+                               .leader = leader_of(ex),
                                .reason = ""};
-    for (unsigned i = 0; i < ex->config.comm->local; i++) {
-        const exchange_worker *w = &ex->workers[i];
-        if (w->state != WORKER_PUT) continue;
-        const double entries = (double)w->info.entries;
-        r.level += entries / ranks;
-        r.level_least = fmin(r.level_least, entries);
-        r.level_most = fmax(r.level_most, entries);
-        r.energy += w->energy / ranks;
-        r.unsent += w->unsent / ranks;
-        r.unsent_most = fmax(r.unsent_most, w->unsent);
-        r.reason = w->reason;
-        if (!(w->energy > 0) || !ex->config.measure) continue; /* nothing to send is no measure of anything */
-        const double kept = 1 - w->unsent / w->energy,
-                     speedup = entries > 0 ? kept * (double)ex->n / entries : 0;
+    for (unsigned i = 0; i < local; i++) {
+        if (!sum_rank(ex, i, &sums)) continue;
+        r.level += sums.entries / ranks;
+        r.level_least = fmin(r.level_least, sums.entries);
+        r.level_most = fmax(r.level_most, sums.entries);
+        r.energy += sums.energy / ranks;
+        r.unsent += sums.unsent / ranks;
+        r.unsent_most = fmax(r.unsent_most, sums.unsent);
+        r.reason = sums.reason;
+        if (!(sums.energy > 0) || !ex->config.measure) continue; /* nothing to send is no measure of anything */
+        const double kept = 1 - sums.unsent / sums.energy,
+                     speedup = sums.entries > 0 ? kept * (double)ex->n / sums.entries : 0;
         r.measured++;
         r.kept += kept;
         r.kept_least = fmin(r.kept_least, kept);
         r.speedup += speedup;
         r.speedup_least = fmin(r.speedup_least, speedup);
     }
-    r.ranks = (unsigned)ranks;
     r.kept /= r.measured; /* of no rank at all: 0/0 */
     r.speedup /= r.measured;
     r.residual = ex->config.feedback->scaled && ex->config.measure ? r.unsent : NAN;
     if (!ex->config.measure) r.energy = r.unsent = r.unsent_most = NAN;
-    ex->totals.unsent += r.unsent;
     ex->last = r;
 }
 
@@ -162,6 +192,7 @@ static tithe_status expect_everybody(tithe_exchange *ex, tithe_error *error)
 
 tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error)
 {
+    if (ex->buckets) return ti_buckets_finish(ex, update, error);
     tithe_comm *comm = ex->config.comm;
     tithe_status status = expect_everybody(ex, error);
     if (status) return status;
@@ -169,7 +200,7 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
     if (ex->config.shared_level) status = ti_exchange_share_level(ex, error);
     if (status) return status;
     const double start = clock_now(), waited = comm->waited;
-    const uint64_t sent = comm->sent_bytes;
+    const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
     const double busy = ex->totals.encode + ex->totals.decode;
     comm->phase = "exchanging gradients";
     status = ex->scheme->run(ex, update, error);
@@ -180,8 +211,14 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
             ex->aggregate[i] += update[i];
             update[i] = (float)(ex->gamma * (double)ex->aggregate[i]);
         }
-    record_step(ex);
+    for (unsigned i = 0; i < comm->local; i++) {
+        ex->workers[i].was_put = ex->workers[i].state == WORKER_PUT;
+        ex->workers[i].state = WORKER_IDLE;
+    }
+    ti_exchange_record(ex);
+    ex->totals.unsent += ex->last.unsent;
     ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */
+    ex->totals.sent_messages += (double)(comm->sent_messages - messages);
     ex->totals.wait += comm->waited - waited;
     ex->totals.transfer +=
         clock_now() - start - (comm->waited - waited) - (ex->totals.encode + ex->totals.decode - busy);
@@ -189,13 +226,13 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
         ex->totals.encode += ex->lanes[l].seconds / ex->lane_count;
         ex->lanes[l].seconds = 0;
     }
-    for (unsigned i = 0; i < comm->local; i++) ex->workers[i].state = WORKER_IDLE;
     ex->step++;
     return TITHE_OK;
 }
 
 tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error)
 {
+    if (ex->buckets) return ti_buckets_serve(ex, error);
     ex->config.comm->phase = "collecting gradients";
     const tithe_status status = ex->scheme->run(ex, NULL, error);
     ex->config.comm->phase = NULL;
@@ -222,7 +259,15 @@ tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex)
 double tithe_exchange_seconds(const tithe_exchange *ex, double latency, double bandwidth)
 {
     if (ex->step == 0 || ex->config.comm->size == 1) return 0;
-    return ex->scheme->seconds(ex, latency, bandwidth);
+    double sum = 0;
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++)
+        sum += ex->scheme->seconds(ti_exchange_part(ex, p), latency, bandwidth);
+    return sum;
+}
+
+unsigned tithe_exchange_buckets(const tithe_exchange *ex)
+{
+    return ti_exchange_parts(ex);
 }
 
 tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex)

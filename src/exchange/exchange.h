@@ -11,6 +11,7 @@ typedef enum worker_state { WORKER_IDLE, WORKER_PUT, WORKER_SKIPS } worker_state
 /* A local rank. */
 typedef struct exchange_worker {
     worker_state state;
+    bool was_put; /* in the last step */
     float *kept; /* feedback.h */
     uint8_t *frame;
     tithe_frame_info info;
@@ -29,8 +30,21 @@ typedef struct exchange_lane {
     double seconds;
 } exchange_lane;
 
+/* Memory that a bucket has from the exchange that it belongs to: what is kept is kept by parameter, not by bucket. */
+typedef struct exchange_slice {
+    size_t begin;
+    float *const *kept; /* of each local rank */
+    float *aggregate, *server_kept;
+} exchange_slice;
+
+struct exchange_buckets;
+
 struct tithe_exchange {
     tithe_exchange_config config;
+    struct exchange_buckets *buckets; /* NULL: this one sends its vector whole (buckets.h) */
+    bool sliced;                      /* it is a bucket, and what it keeps belongs to another one */
+    uint32_t tensor;                  /* which bucket it is */
+    tithe_pool *put_pool;             /* for put; that of the configuration is for finish */
     const tithe_scheme *scheme;
     const tithe_collective *collective;
     const char *collective_name; /* as it was asked for: the gathering of frames calls its ring 'allgather' */
@@ -66,6 +80,14 @@ struct tithe_exchange {
 };
 
 extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk;
+
+/* An exchange that sends its vector whole (create.c). */
+tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_t n,
+                                      const exchange_slice *slice, tithe_exchange **ex, tithe_error *error);
+/* What the last step was like, from its ranks (exchange.c). */
+void ti_exchange_record(tithe_exchange *ex);
+/* NaN or infinity (put.c). */
+tithe_status ti_exchange_expect_finite(const float *g, size_t n, tithe_error *error);
 
 /* The call that encodes or decodes the frame of a rank in this step. */
 tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scratch, size_t scratch_size);

@@ -6,6 +6,7 @@
  * Variance makes every rank select and waits for a gather, so it has to gain MARGIN more. */
 #include "exchange/leader.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { TRIALS = 8, RETRY = 32, MEMORY = 8 };
@@ -55,4 +56,29 @@ void ti_leader_learn(leader_state *s, leader_rule rule, double gain)
     s->gain[rule] += (gain - s->gain[rule]) / (double)(tried < MEMORY ? tried : MEMORY);
     s->turns += rule == LEADER_ROUND_ROBIN;
     s->steps++;
+}
+
+size_t ti_leader_save(const leader_state *s, double *numbers)
+{
+    const double all[LEADER_NUMBERS] = {
+        (double)s->steps,    (double)s->turns, s->gain[0], s->gain[1], (double)s->tried[0],
+        (double)s->tried[1],
+    };
+    if (numbers) memcpy(numbers, all, sizeof all);
+    return LEADER_NUMBERS;
+}
+
+static unsigned long count_from(double number)
+{
+    return number >= 0 && number < 0x1p53 ? (unsigned long)number : 0;
+}
+
+void ti_leader_load(leader_state *s, const double *numbers)
+{
+    s->steps = count_from(numbers[0]);
+    s->turns = count_from(numbers[1]);
+    for (int rule = 0; rule < 2; rule++) {
+        s->gain[rule] = isfinite(numbers[2 + rule]) ? numbers[2 + rule] : 0;
+        s->tried[rule] = count_from(numbers[4 + rule]);
+    }
 }

@@ -29,4 +29,9 @@ unsigned ti_leader_choose(const leader_state *s, leader_rule rule, const double 
 /* After the step: the share of the energy that it applied (scheme_artopk.c). */
 void ti_leader_learn(leader_state *s, leader_rule rule, double gain);
 
+/* As numbers, for a checkpoint: LEADER_NUMBERS of them. Loading trusts nothing. */
+enum { LEADER_NUMBERS = 6 };
+size_t ti_leader_save(const leader_state *s, double *numbers); /* NULL: only how many */
+void ti_leader_load(leader_state *s, const double *numbers);
+
 #endif

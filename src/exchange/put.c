@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "exchange/exchange.h"
+#include "exchange/buckets.h"
 #include "kernels/kernels.h"
 
 static double squares(const float *x, size_t n)
@@ -77,7 +77,7 @@ tithe_status ti_exchange_encode(const tithe_exchange *ex, exchange_worker *w, co
     return measure_unsent(ex, c->call, w, x, c->work, &w->unsent, error);
 }
 
-static tithe_status expect_finite(const float *g, size_t n, tithe_error *error)
+tithe_status ti_exchange_expect_finite(const float *g, size_t n, tithe_error *error)
 {
     const size_t bad = ti_find_nonfinite(TITHE_F32, g, n);
     if (bad == n) return TITHE_OK;
@@ -92,7 +92,7 @@ static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call
     const tithe_feedback_call c = ti_exchange_feedback_call(ex, w, call, lane, g, gamma);
     const bool look = ex->config.tuner || ex->config.measure;
     /* Before it gets into what is kept; where nobody looks, encode does both in one pass. */
-    tithe_status status = look && feedback->keeps ? expect_finite(g, ex->n, error) : TITHE_OK;
+    tithe_status status = look && feedback->keeps ? ti_exchange_expect_finite(g, ex->n, error) : TITHE_OK;
     if (status) return status;
     const float *x = look ? feedback->form(&c) : NULL;
     if (ex->config.measure) w->energy = squares(x, ex->n);
@@ -105,7 +105,7 @@ static tithe_status put_frame(tithe_exchange *ex, exchange_worker *w, tithe_call
 static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tithe_call *call,
                                exchange_lane *lane, const float *g, double gamma, tithe_error *error)
 {
-    const tithe_status status = expect_finite(g, ex->n, error);
+    const tithe_status status = ti_exchange_expect_finite(g, ex->n, error);
     if (status) return status;
     const tithe_feedback_call c = ti_exchange_feedback_call(ex, w, call, lane, g, gamma);
     const float *x = ex->config.feedback->form(&c);
@@ -116,7 +116,7 @@ static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tit
 /* A whole gradient counts as one raw frame, which is not written. */
 static tithe_status put_whole(tithe_exchange *ex, unsigned i, const float *g, tithe_error *error)
 {
-    const tithe_status status = expect_finite(g, ex->n, error);
+    const tithe_status status = ti_exchange_expect_finite(g, ex->n, error);
     if (status) return status;
     if (ex->n) memcpy(ex->vectors[i], g, ex->n * sizeof *g); /* g may be NULL for no numbers */
     ex->workers[i].info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
@@ -145,10 +145,11 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
                        "A gradient, a lane below %u and a positive step size are needed, not lane %u and %g.",
                        ex->lane_count, lane, gamma);
+    if (ex->buckets) return ti_buckets_put(ex, rank, lane, g, gamma, error);
     const double start = clock_now();
     exchange_lane *l = &ex->lanes[lane];
     tithe_call call = ti_exchange_call(ex, rank, l->scratch, ex->scratch_size);
-    if (ex->lane_count == 1) call.pool = ex->config.pool; /* nobody else uses it now */
+    if (ex->lane_count == 1) call.pool = ex->put_pool; /* nobody else uses it now */
     w->reason = "";
     if (ex->scheme->whole)
         status = put_whole(ex, rank - ex->config.comm->first, g, error);
@@ -163,6 +164,22 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
     return TITHE_OK;
 }
 
+tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer,
+                                      const float *g, double gamma, tithe_error *error)
+{
+    if (layer >= ex->config.layer_count && layer > 0)
+        return ti_fail(error, TITHE_E_ARGUMENT, layer, "There are %zu layers, and none is number %zu.",
+                       ex->config.layer_count, layer);
+    exchange_worker *w = NULL;
+    const tithe_status status = find_worker(ex, rank, &w, error);
+    if (status) return status;
+    if (ex->buckets && ex->config.layer_count)
+        return ti_buckets_put_layer(ex, rank, lane, layer, g, gamma, error);
+    if (ex->config.layer_count <= 1) return tithe_exchange_put(ex, rank, lane, g, gamma, error);
+    return ti_fail(error, TITHE_E_ARGUMENT, layer,
+                   "Layers come one by one only where there are buckets: set bucket_bytes.");
+}
+
 tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error)
 {
     exchange_worker *w = NULL;
@@ -170,6 +187,7 @@ tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma
     if (status) return status;
     if (!(gamma > 0) || !isfinite(gamma))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A positive step size is needed, not %g.", gamma);
+    if (ex->buckets) return ti_buckets_skip(ex, rank, gamma, error);
     w->state = WORKER_SKIPS;
     w->gamma = gamma;
     if (ex->vectors) memset(ex->vectors[rank - ex->config.comm->first], 0, ex->n * sizeof(float));

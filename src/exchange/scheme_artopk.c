@@ -215,6 +215,19 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     return TITHE_OK;
 }
 
+/* Who led, and what it gained. */
+static size_t learned(const tithe_exchange *ex, double *numbers)
+{
+    const artopk *a = ex->own;
+    return ti_leader_save(&a->leader, numbers);
+}
+
+static void relearn(tithe_exchange *ex, const double *numbers)
+{
+    artopk *a = ex->own;
+    ti_leader_load(&a->leader, numbers);
+}
+
 static double paper_bits(const tithe_exchange *ex, unsigned i)
 {
     const artopk *a = ex->own;
@@ -244,4 +257,6 @@ const tithe_scheme ti_scheme_artopk = {
     .run = run,
     .seconds = seconds,
     .paper_bits = paper_bits,
+    .learned = learned,
+    .relearn = relearn,
 };

@@ -1,5 +1,5 @@
 /* state.c - what an exchange keeps from step to step, for those who write it down and go on later. */
-#include "exchange/exchange.h"
+#include "exchange/buckets.h"
 
 float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank)
 {
@@ -16,10 +16,28 @@ float *tithe_exchange_server_kept(tithe_exchange *ex)
     return ex->server_kept;
 }
 
+size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers)
+{
+    size_t count = 0;
+    for (unsigned p = 0; ex->scheme->learned && p < ti_exchange_parts(ex); p++)
+        count += ex->scheme->learned(ti_exchange_part(ex, p), numbers ? numbers + count : NULL);
+    return count;
+}
+
+void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers)
+{
+    for (unsigned p = 0; ex->scheme->relearn && p < ti_exchange_parts(ex); p++) {
+        ex->scheme->relearn(ti_exchange_part(ex, p), numbers);
+        numbers += ex->scheme->learned(ti_exchange_part(ex, p), NULL);
+    }
+}
+
 void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exchange_totals *totals,
                              const tithe_exchange_record *last)
 {
     ex->step = step;
+    for (unsigned p = 0; ex->buckets && p < ti_exchange_parts(ex); p++)
+        ti_exchange_part(ex, p)->step = step;
     if (totals) ex->totals = *totals;
     if (!last) return;
     const tithe_exchange_record before = ex->last; /* the names are its own */

@@ -1,0 +1,294 @@
+/* buckets.c - see buckets.h.
+ *
+ * Why: a message has a latency, so short layers go together; and a long vector need not be encoded to its end before its
+ * beginning leaves. With `overlap` a courier finishes bucket b while the caller puts bucket b + 1. It is the only one
+ * that touches the ranks then, and it takes the buckets in one order, the same everywhere, so the update has the same
+ * bits with and without it. */
+#include "exchange/buckets.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchange/courier.h"
+
+typedef struct bucket {
+    size_t begin;
+    tithe_exchange *ex;
+    size_t *layers;      /* lengths of what it has of each layer */
+    size_t layer_count;  /* more than 1: fused */
+    atomic_uint missing; /* local ranks that were not put yet, in this step */
+    unsigned *filled;    /* of each local rank: layers that were put */
+} bucket;
+
+struct exchange_buckets {
+    unsigned count;
+    bucket *all;
+    courier *courier; /* NULL: everything goes in finish */
+    float *update;    /* the courier's, until somebody asks for it */
+    float **staged;   /* of each local rank: layers of fused buckets, which have to lie side by side */
+    unsigned served;
+};
+
+/* ---- where they begin ---------------------------------------------------------------------------------------- */
+
+size_t ti_buckets_layout(size_t n, const size_t *layers, size_t layer_count, size_t bucket_bytes,
+                         size_t *begins)
+{
+    const size_t most = bucket_bytes / sizeof(float) ? bucket_bytes / sizeof(float) : 1;
+    const bool whole = bucket_bytes == 0, each = bucket_bytes == TITHE_EACH_LAYER;
+    size_t count = 0, at = 0, room = 0; /* numbers that still fit into the last bucket */
+    for (size_t l = 0; l < layer_count || (l == 0 && layer_count == 0); l++) {
+        const size_t length = layer_count ? layers[l] : n;
+        const size_t pieces = whole || each || length <= most ? 1 : length / most + (length % most != 0);
+        const bool joins = count && (whole || (!each && length <= room));
+        for (size_t p = 0; p < pieces && !joins; p++, count++)
+            if (begins) begins[count] = at + tithe_part_begin(length, (unsigned)pieces, (unsigned)p);
+        room = joins ? room - length : pieces == 1 ? most - (length < most ? length : most) : 0;
+        at += length;
+    }
+    if (begins) begins[count] = n;
+    return count;
+}
+
+/* ---- making them ---------------------------------------------------------------------------------------------- */
+
+/* What bucket b has of each layer. */
+static bool find_layers(const tithe_exchange *ex, bucket *b, size_t end)
+{
+    const tithe_exchange_config *c = &ex->config;
+    size_t at = 0;
+    b->layers = calloc(c->layer_count + 1, sizeof *b->layers);
+    b->filled = calloc(c->comm->local + 1, sizeof *b->filled);
+    if (!b->layers || !b->filled) return false;
+    for (size_t l = 0; l < c->layer_count; at += c->layers[l], l++) {
+        const size_t from = at > b->begin ? at : b->begin,
+                     to = at + c->layers[l] < end ? at + c->layers[l] : end;
+        if (from < to) b->layers[b->layer_count++] = to - from;
+    }
+    return true;
+}
+
+static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, float *const *kept,
+                                tithe_error *error)
+{
+    bucket *b = &ex->buckets->all[i];
+    if (!find_layers(ex, b, end))
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for buckets.");
+    tithe_exchange_config c = ex->config;
+    c.layers = b->layer_count > 1 ? b->layers : NULL;
+    c.layer_count = b->layer_count > 1 ? b->layer_count : 0;
+    c.bucket_bytes = 0;
+    c.lanes = ex->lane_count;
+    if (ex->config.overlap) c.pool = NULL; /* its threads belong to those who put */
+    const exchange_slice slice = {b->begin, kept, ex->aggregate, ex->server_kept};
+    const tithe_status status = ti_exchange_create_whole(&c, end - b->begin, &slice, &b->ex, error);
+    if (status) return status;
+    b->ex->tensor = i;
+    b->ex->put_pool = ex->config.pool;
+    atomic_init(&b->missing, c.comm->local);
+    ex->raw_bytes += b->ex->raw_bytes;
+    return TITHE_OK;
+}
+
+static tithe_status carry(void *context, unsigned i, tithe_error *error)
+{
+    const tithe_exchange *ex = context;
+    const bucket *b = &ex->buckets->all[i];
+    return tithe_exchange_finish(b->ex, ex->buckets->update + b->begin, error);
+}
+
+static tithe_status make_all(tithe_exchange *ex, const size_t *begins, float **kept, tithe_error *error)
+{
+    struct exchange_buckets *s = ex->buckets;
+    const unsigned local = ex->config.comm->local;
+    tithe_status status = TITHE_OK;
+    for (unsigned i = 0; i < local; i++) kept[i] = ex->workers[i].kept;
+    for (unsigned i = 0; i < s->count && !status; i++) {
+        s->all[i].begin = begins[i];
+        status = make_bucket(ex, i, begins[i + 1], kept, error);
+    }
+    if (!status && ex->config.overlap && local && !ex->config.comm->one_thread)
+        status = ti_courier_start(s->count, carry, ex, &s->courier, error);
+    return status;
+}
+
+/* Zeroed pages that nobody touches cost nothing, so there is room for layers that come one by one, whether they do or
+ * not. */
+static bool make_stage(const tithe_exchange *ex, struct exchange_buckets *s)
+{
+    const unsigned local = ex->config.comm->local;
+    s->update = calloc(ex->n, sizeof *s->update);
+    s->staged = calloc(local + 1, sizeof *s->staged);
+    bool enough = s->update && s->staged;
+    for (unsigned i = 0; i < local && enough; i++)
+        enough = (s->staged[i] = calloc(ex->n, sizeof **s->staged)) != NULL;
+    return enough;
+}
+
+tithe_status ti_buckets_open(tithe_exchange *ex, size_t count, tithe_error *error)
+{
+    const tithe_exchange_config *c = &ex->config;
+    struct exchange_buckets *s = ex->buckets = calloc(1, sizeof *s);
+    size_t *begins = calloc(count + 1, sizeof *begins);
+    float **kept = calloc(c->comm->local + 1, sizeof *kept);
+    tithe_status status = TITHE_OK;
+    if (s && begins && kept && (s->all = calloc(count, sizeof *s->all)) != NULL && make_stage(ex, s)) {
+        s->count = (unsigned)count;
+        ti_buckets_layout(ex->n, c->layers, c->layer_count, c->bucket_bytes, begins);
+        status = make_all(ex, begins, kept, error);
+    } else {
+        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu buckets.", count);
+    }
+    free(begins);
+    free(kept);
+    return status;
+}
+
+void ti_buckets_close(tithe_exchange *ex)
+{
+    struct exchange_buckets *s = ex->buckets;
+    if (!s) return;
+    ti_courier_stop(s->courier);
+    for (unsigned i = 0; i < s->count; i++) {
+        tithe_exchange_free(s->all[i].ex);
+        free(s->all[i].layers);
+        free(s->all[i].filled);
+    }
+    for (unsigned i = 0; s->staged && i < ex->config.comm->local; i++) free(s->staged[i]);
+    free(s->staged);
+    free(s->update);
+    free(s->all);
+    free(s);
+    ex->buckets = NULL;
+}
+
+unsigned ti_exchange_parts(const tithe_exchange *ex)
+{
+    return ex->buckets ? ex->buckets->count : 1;
+}
+
+tithe_exchange *ti_exchange_part(const tithe_exchange *ex, unsigned i)
+{
+    return ex->buckets ? ex->buckets->all[i].ex : (tithe_exchange *)ex;
+}
+
+/* ---- gradients in --------------------------------------------------------------------------------------------- */
+
+/* One rank less to wait for; the last one sends it on its way. */
+static void count_rank(struct exchange_buckets *s, bucket *b)
+{
+    if (atomic_fetch_sub(&b->missing, 1) == 1 && s->courier)
+        ti_courier_ready(s->courier, (unsigned)(b - s->all));
+}
+
+/* Other ranks may have heard of the buckets before this one, so there is no way back from here. */
+static tithe_status put_bucket(tithe_exchange *ex, bucket *b, unsigned rank, unsigned lane, const float *g,
+                               double gamma, tithe_error *error)
+{
+    struct exchange_buckets *s = ex->buckets;
+    const tithe_status status = tithe_exchange_put(b->ex, rank, lane, g, gamma, error);
+    if (!status)
+        count_rank(s, b);
+    else if (s->courier && b != s->all)
+        ti_courier_break(s->courier);
+    return status;
+}
+
+tithe_status ti_buckets_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
+                            tithe_error *error)
+{
+    tithe_status status = ti_exchange_expect_finite(g, ex->n, error); /* before anything is sent */
+    for (unsigned i = 0; i < ex->buckets->count && !status; i++) {
+        bucket *b = &ex->buckets->all[i];
+        status = put_bucket(ex, b, rank, lane, g + b->begin, gamma, error);
+    }
+    return status;
+}
+
+/* A layer fills a piece of one bucket, or several buckets of its own. */
+tithe_status ti_buckets_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer,
+                                  const float *g, double gamma, tithe_error *error)
+{
+    struct exchange_buckets *s = ex->buckets;
+    const unsigned local = rank - ex->config.comm->first;
+    size_t begin = 0;
+    for (size_t l = 0; l < layer; l++) begin += ex->config.layers[l];
+    const size_t end = begin + ex->config.layers[layer];
+    tithe_status status = ti_exchange_expect_finite(g, end - begin, error);
+    for (unsigned i = 0; i < s->count && !status; i++) {
+        bucket *b = &s->all[i];
+        const size_t b_end = b->begin + b->ex->n;
+        if (b_end <= begin || b->begin >= end) continue;
+        if (b->layer_count <= 1) {
+            status = put_bucket(ex, b, rank, lane, g + (b->begin - begin), gamma, error);
+            continue;
+        }
+        memcpy(s->staged[local] + begin, g, (end - begin) * sizeof *g);
+        if (++b->filled[local] < b->layer_count) continue;
+        b->filled[local] = 0;
+        status = put_bucket(ex, b, rank, lane, s->staged[local] + b->begin, gamma, error);
+    }
+    return status;
+}
+
+tithe_status ti_buckets_skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    for (unsigned i = 0; i < ex->buckets->count && !status; i++) {
+        bucket *b = &ex->buckets->all[i];
+        status = tithe_exchange_skip(b->ex, rank, gamma, error);
+        if (!status) count_rank(ex->buckets, b);
+    }
+    return status;
+}
+
+/* ---- update out ----------------------------------------------------------------------------------------------- */
+
+static void add_totals(tithe_exchange_totals *to, tithe_exchange_totals *from)
+{
+    to->uplink_bytes += from->uplink_bytes;
+    to->downlink_bytes += from->downlink_bytes;
+    to->sent_bytes += from->sent_bytes;
+    to->sent_messages += from->sent_messages;
+    to->paper_bits += from->paper_bits;
+    to->cost += from->cost;
+    to->downlink_cost += from->downlink_cost;
+    to->encode += from->encode;
+    to->wait += from->wait;
+    to->transfer += from->transfer;
+    to->decode += from->decode;
+    to->unsent += from->unsent;
+    *from = (tithe_exchange_totals){0};
+}
+
+tithe_status ti_buckets_finish(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    struct exchange_buckets *s = ex->buckets;
+    tithe_status status = TITHE_OK;
+    double hidden = 0;
+    if (s->courier) {
+        status = ti_courier_await(s->courier, &hidden, error);
+        if (!status) memcpy(update, s->update, ex->n * sizeof *update);
+    } else {
+        for (unsigned i = 0; i < s->count && !status; i++)
+            status = tithe_exchange_finish(s->all[i].ex, update + s->all[i].begin, error);
+    }
+    if (status) return status;
+    for (unsigned i = 0; i < s->count; i++) {
+        atomic_store(&s->all[i].missing, ex->config.comm->local);
+        add_totals(&ex->totals, &s->all[i].ex->totals);
+    }
+    ex->totals.overlap += hidden;
+    ti_exchange_record(ex);
+    ex->step++;
+    return TITHE_OK;
+}
+
+tithe_status ti_buckets_serve(tithe_exchange *ex, tithe_error *error)
+{
+    struct exchange_buckets *s = ex->buckets;
+    const tithe_status status = tithe_exchange_serve(s->all[s->served++ % s->count].ex, error);
+    if (!status && s->served % s->count == 0) ex->step++;
+    return status;
+}
