@@ -27,6 +27,10 @@ typedef struct tithe_zmq_options {
     bool
         peers; /* workers also talk to each other: what ring, tree and gather need. Otherwise only to the server */
     double deadline; /* seconds that a wait may take; 0: 30 */
+    /* Asked at least twice a second while something is waited for, now and later; NULL: never. True: the wait ends with
+     * TITHE_E_STOPPED. A function that looks at what a signal handler has noted is made for this. */
+    bool (*stop)(void *context);
+    void *stop_context;
 } tithe_zmq_options;
 
 /* Returns when all are there; ranks are given in the order of arrival. A worker that does not fit is told why, and whoever
