@@ -377,6 +377,44 @@ def stopped_local():
     os.mkdir(environment["TMPDIR"])
 
 
+def stopped_roles():
+    """Ctrl-C on one of those that were started by hand: it says so and ends, and the others know."""
+    by_hand = ["stopped by hand"]
+
+    def stop(process, words, what):
+        process.send_signal(signal.SIGINT)
+        one_sentence(process, words, what, 1.5)
+
+    port = free_port()
+    alone = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT)
+    time.sleep(0.5)
+    stop(alone, by_hand, "Ctrl-C on a server without workers")
+    nobody = role_worker(f"tcp://127.0.0.1:{free_port()}", 2, *SHORT)
+    time.sleep(0.5)
+    stop(nobody, by_hand, "Ctrl-C on a worker without a server")
+
+    for how in (GATHER, STAR):
+        port = free_port()
+        endpoint = f"tcp://127.0.0.1:{port}"
+        server = role_server(endpoint, 2, *LONG, *how)
+        early = role_worker(endpoint, 2, *LONG, *how)
+        time.sleep(1)
+        stop(early, by_hand, "Ctrl-C on a worker that waits for others")  # and two more make the run whole
+        workers = [role_worker(endpoint, 2, *LONG, *how) for _ in range(2)]
+        time.sleep(2)
+        check(all(p.poll() is None for p in (server, *workers)), "Ctrl-C on the server: it was over before it began")
+        stop(server, by_hand, "Ctrl-C on the server")
+        for worker in workers:
+            one_sentence(worker, ["gave up", "stopped by hand"], "a worker whose server was stopped", 5)
+
+    port = free_port()
+    server = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT)
+    waiting = role_worker(f"tcp://127.0.0.1:{port}", 2, *SHORT)
+    time.sleep(1)
+    stop(server, by_hand, "Ctrl-C on a server that waits for workers")
+    one_sentence(waiting, ["says", "stopped by hand"], "a worker that came to a server that was stopped", 5)
+
+
 def killed_local():
     for which in (0, 2):  # the server, a worker
         process = local(GATHER)
@@ -494,6 +532,7 @@ if zmq:
     nobody()
     somebody_else()
     stopped_local()
+    stopped_roles()
     killed_local()
     stuck_zmq()
 else:
