@@ -17,8 +17,10 @@ extern "C" {
 /* `mpi_comm` points to an MPI_Comm of the host program, which is duplicated; NULL takes MPI_COMM_WORLD. MPI is started
  * if it was not, and then also ended by tithe_comm_close. All calls come from the thread that made this one. */
 TITHE_API tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error *error);
-/* The same from Fortran, where a communicator is an integer: comm of `use mpi`, comm%MPI_VAL of `use mpi_f08`. */
-TITHE_API tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm *comm, tithe_error *error);
+/* The same from Fortran, where a communicator is an integer: comm of `use mpi`, comm%MPI_VAL of `use mpi_f08`. *comm is made
+ * here and ended by tithe_comm_free, so that no other language has to repeat the fields of the struct
+ * (examples/mpi_allreduce.f90). */
+TITHE_API tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm **comm, tithe_error *error);
 
 typedef struct tithe_zmq_options {
     const char *endpoint; /* tcp://host:port or ipc://path; the server listens there, workers connect to it */

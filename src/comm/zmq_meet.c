@@ -53,7 +53,7 @@ static enum hello_answer judge_hello(const zmq_state *s, const wire_arrival *a, 
     if (version != VERSION || a->body->length != HELLO_BYTES)
         snprintf(
             why, room,
-            "The server speaks version %u of Tithe's messages, but a worker version %u: install the same "
+            "The server speaks version %d of Tithe's messages, but a worker version %u: install the same "
             "Tithe everywhere.",
             VERSION, version);
     else if (get_u32(hello + 4) != o->workers)
