@@ -37,7 +37,8 @@ tithe_status ti_zmq_put(zmq_state *s, unsigned to, uint32_t kind, const void *by
     if (!p->socket)
         return ti_fail(error, TITHE_E_PEER, to, "There is no connection to %s.",
                        name_of(s, to, name, sizeof name));
-    return ti_wire_send(p->socket, &p->name, (const uint32_t[]){kind, s->rank, to}, bytes, length, error);
+    return ti_wire_send(s->wire, p->socket, &p->name, (const uint32_t[]){kind, s->rank, to}, bytes, length,
+                        error);
 }
 
 static void put_to_all(zmq_state *s, unsigned except, uint32_t kind, const void *bytes, size_t length)
@@ -48,7 +49,7 @@ static void put_to_all(zmq_state *s, unsigned except, uint32_t kind, const void 
 
 void ti_zmq_refuse(zmq_state *s, const wire_name *whom, const char *why)
 {
-    ti_wire_send(s->listener, whom, (const uint32_t[]){GIVE_UP, s->rank, 0}, why, strlen(why), NULL);
+    ti_wire_send(s->wire, s->listener, whom, (const uint32_t[]){GIVE_UP, s->rank, 0}, why, strlen(why), NULL);
 }
 
 /* ---- in ------------------------------------------------------------------------------------------------ */
@@ -70,6 +71,7 @@ static void enqueue(zmq_peer *p, wire_body *body)
 /* Is it from whom it says? */
 static bool is_from(const zmq_state *s, const wire_arrival *a, const void *socket)
 {
+    if (a->from > s->size) return false;
     const zmq_peer *p = &s->peers[a->from];
     return p->socket == socket && ti_wire_same_name(&p->name, &a->name);
 }
@@ -77,8 +79,9 @@ static bool is_from(const zmq_state *s, const wire_arrival *a, const void *socke
 /* A worker of this run that connects to us, which those after us do. */
 static void meet(zmq_state *s, const wire_arrival *a, void *socket)
 {
+    if (socket != s->listener || s->serves || a->from <= s->rank || a->from >= s->size) return;
     zmq_peer *p = &s->peers[a->from];
-    if (socket != s->listener || s->serves || p->socket || a->from <= s->rank || a->from >= s->size) return;
+    if (p->socket) return;
     if (!a->body || a->body->length != NUMBER_BYTES || memcmp(a->body->bytes, s->number, NUMBER_BYTES) != 0)
         return;
     p->socket = socket;
@@ -104,12 +107,10 @@ static tithe_status handle(zmq_state *s, wire_arrival *a, void *socket, tithe_er
         char why[80];
         snprintf(why, sizeof why, "The run has begun, and has all of its %u workers.", s->size);
         ti_zmq_refuse(s, &a->name, why);
-    } else if (a->from > s->size) {
-        /* nobody */
     } else if (a->kind == I_AM) {
         meet(s, a, socket);
     } else if (!is_from(s, a, socket)) {
-        /* somebody who would like to be that rank */
+        /* nobody, or somebody who would like to be that rank */
     } else if (!a->body) {
         status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a message.");
     } else if (a->kind == MESSAGE) {
@@ -122,7 +123,7 @@ static tithe_status handle(zmq_state *s, wire_arrival *a, void *socket, tithe_er
     } else if (a->kind == GIVE_UP) {
         status = bad_news(s, a, error);
     }
-    free(a->body);
+    ti_wire_drop(a->body);
     return status;
 }
 
@@ -137,7 +138,7 @@ tithe_status ti_zmq_wait(const zmq_state *s, void *const *sockets, size_t count,
 tithe_status ti_zmq_pump(zmq_state *s, double seconds, tithe_error *error)
 {
     void *sockets[WIRE_MOST_SOCKETS];
-    bool ready[WIRE_MOST_SOCKETS];
+    bool ready[WIRE_MOST_SOCKETS] = {false};
     size_t count = 0;
     if (s->listener) sockets[count++] = s->listener;
     if (s->server) sockets[count++] = s->server;
@@ -214,17 +215,21 @@ static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes,
     memcpy(bytes, q->bytes, length);
     p->first = q->next;
     if (!p->first) p->last = NULL;
-    free(q);
+    ti_wire_drop(q);
     return TITHE_OK;
 }
 
-/* ZeroMQ has copied everything that was sent. */
+/* All bytes were copied, so there is nothing to protect. But the messages of the next round should not share the link with
+ * those of this one: a tree that hands out would serve the far branch last. So long ones have to be out first, if they get
+ * out at all: whoever does not take them will be missed elsewhere. */
 static tithe_status flush(void *self, double deadline, tithe_error *error)
 {
-    (void)self;
-    (void)deadline;
-    (void)error;
-    return TITHE_OK;
+    zmq_state *s = self;
+    const double end = clock_now() + deadline;
+    tithe_status status = TITHE_OK;
+    while (!ti_wire_flush(s->wire, 0.1) && clock_now() < end && !status)
+        status = ti_zmq_pump(s, 0, error); /* somebody may have given up meanwhile */
+    return status;
 }
 
 void ti_zmq_give_up(void *self, const char *why)
@@ -241,13 +246,13 @@ static void close_zmq(void *self)
         if (socket && socket != s->listener && socket != s->server) ti_wire_close_socket(socket);
         for (wire_body *q = s->peers[r].first; q;) {
             wire_body *next = q->next;
-            free(q);
+            ti_wire_drop(q);
             q = next;
         }
     }
     if (s->server) ti_wire_close_socket(s->server);
     if (s->listener) ti_wire_close_socket(s->listener);
-    if (s->context) ti_wire_close(s->context);
+    ti_wire_close(s->wire);
     free(s->peers);
     free(s->waits);
     free(s);
@@ -281,9 +286,9 @@ tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm *comm, tithe_
         s->stop_context = o->stop_context;
         s->peers = calloc(o->workers + 1u, sizeof *s->peers);
         s->waits = calloc(o->workers + 1u, sizeof *s->waits);
-        s->context = ti_wire_open();
+        s->wire = ti_wire_open();
     }
-    if (!s || !s->peers || !s->waits || !s->context) {
+    if (!s || !s->peers || !s->waits || !s->wire) {
         if (s) close_zmq(s);
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for ZeroMQ.");
     }

@@ -23,7 +23,7 @@ static const double LOOK = 0.2; /* seconds between two looks at the clock */
 static tithe_status listen_at(zmq_state *s, const char *endpoint, tithe_error *error)
 {
     const char *why;
-    s->listener = ti_wire_listen(s->context, endpoint, s->deadline, &why);
+    s->listener = ti_wire_listen(s->wire, endpoint, s->deadline, &why);
     if (s->listener) return TITHE_OK;
     return ti_fail(error, TITHE_E_PEER, 0, "Cannot listen at '%s': %s.", endpoint, why);
 }
@@ -128,7 +128,7 @@ static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, u
         status = ti_zmq_wait(s, &s->listener, 1, LOOK, &ready, error);
         if (status || !ready || !ti_wire_take(s->listener, true, &a)) continue;
         receive_guest(s, o, &g, &a);
-        free(a.body);
+        ti_wire_drop(a.body);
     }
     return status;
 }
@@ -180,7 +180,7 @@ static tithe_status connect_to_peer(zmq_state *s, unsigned rank, const uint8_t *
     const char *why;
     memcpy(address, book + (size_t)rank * MOST_ADDRESS, MOST_ADDRESS);
     address[MOST_ADDRESS] = 0;
-    s->peers[rank].socket = ti_wire_connect(s->context, address, s->deadline, &why);
+    s->peers[rank].socket = ti_wire_connect(s->wire, address, s->deadline, &why);
     if (!s->peers[rank].socket)
         return ti_fail(error, TITHE_E_PEER, rank, "Cannot connect to rank %u at '%s': %s.", rank, address,
                        why);
@@ -234,7 +234,7 @@ static tithe_status wait_for_answer(zmq_state *s, const tithe_zmq_options *o, ti
         if (!ready || !ti_wire_take(s->server, false, &a)) continue;
         const bool answer = a.body && (a.kind == WELCOME || a.kind == GIVE_UP);
         if (answer) status = read_answer(s, o, &a, error);
-        free(a.body);
+        ti_wire_drop(a.body);
         if (answer) return status;
     }
 }
@@ -246,7 +246,7 @@ tithe_status ti_zmq_join(zmq_state *s, const tithe_zmq_options *o, tithe_error *
     const char *why;
     tithe_status status = o->peers ? listen_for_peers(s, o, address, error) : TITHE_OK;
     if (status) return status;
-    s->server = ti_wire_connect(s->context, o->endpoint, s->deadline, &why);
+    s->server = ti_wire_connect(s->wire, o->endpoint, s->deadline, &why);
     if (!s->server) return ti_fail(error, TITHE_E_PEER, 0, "Cannot connect to '%s': %s.", o->endpoint, why);
     s->peers[s->size].socket = s->server;
     write_hello(hello, o, address);

@@ -24,7 +24,7 @@ typedef struct zmq_peer {
 } zmq_peer;
 
 typedef struct zmq_state {
-    void *context;
+    wire *wire;
     void *listener;      /* many connect here; NULL: nobody does */
     void *server;        /* a worker's connection to the server */
     unsigned rank, size; /* rank `size` is the server */

@@ -2,29 +2,63 @@
 #include "comm/zmq_wire.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zmq.h>
 
 #include "base/bytes.h"
 #include "comm/endpoint.h"
 #include "tithe/codec.h"
 
-enum { HEAD = 12, LINGER = 2000 /* milliseconds */ };
+enum {
+    HEAD = 12,
+    LINGER = 2000, /* milliseconds */
+    LONG_MESSAGE =
+        64 << 10 /* so long are counted until the system has taken them; shorter ones ZeroMQ copies */
+};
+
+struct wire {
+    void *context;
+    /* Long messages that are still on their way out. ZeroMQ's own thread counts down. */
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    unsigned waiting;
+};
+
+/* What has arrived, with ZeroMQ's memory for it. */
+typedef struct held {
+    wire_body body; /* first, so that one is the other */
+    zmq_msg_t message;
+} held;
 
 static tithe_status fail_zmq(const char *what, tithe_error *error)
 {
     return ti_fail(error, TITHE_E_PEER, 0, "ZeroMQ could not %s: %s.", what, zmq_strerror(zmq_errno()));
 }
 
-void *ti_wire_open(void)
+wire *ti_wire_open(void)
 {
-    return zmq_ctx_new();
+    wire *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->context = zmq_ctx_new();
+    if (!w->context) {
+        free(w);
+        return NULL;
+    }
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->left, NULL);
+    return w;
 }
 
-void ti_wire_close(void *context)
+void ti_wire_close(wire *w)
 {
-    zmq_ctx_term(context);
+    if (!w) return;
+    zmq_ctx_term(w->context);
+    pthread_cond_destroy(&w->left);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
 }
 
 /* ---- sockets ------------------------------------------------------------------------------------------- */
@@ -55,14 +89,14 @@ static void *attach(void *socket, int (*how)(void *, const char *), const char *
     return NULL;
 }
 
-void *ti_wire_listen(void *context, const char *endpoint, double deadline, const char **why)
+void *ti_wire_listen(wire *w, const char *endpoint, double deadline, const char **why)
 {
-    return attach(open_socket(context, ZMQ_ROUTER, endpoint, deadline), zmq_bind, endpoint, why);
+    return attach(open_socket(w->context, ZMQ_ROUTER, endpoint, deadline), zmq_bind, endpoint, why);
 }
 
-void *ti_wire_connect(void *context, const char *endpoint, double deadline, const char **why)
+void *ti_wire_connect(wire *w, const char *endpoint, double deadline, const char **why)
 {
-    return attach(open_socket(context, ZMQ_DEALER, endpoint, deadline), zmq_connect, endpoint, why);
+    return attach(open_socket(w->context, ZMQ_DEALER, endpoint, deadline), zmq_connect, endpoint, why);
 }
 
 void ti_wire_close_socket(void *socket)
@@ -88,16 +122,68 @@ bool ti_wire_same_name(const wire_name *a, const wire_name *b)
 
 /* ---- messages ------------------------------------------------------------------------------------------ */
 
-tithe_status ti_wire_send(void *socket, const wire_name *name, const uint32_t head[3], const void *bytes,
-                          size_t length, tithe_error *error)
+static void note_gone(void *bytes, void *wire_)
+{
+    wire *w = wire_;
+    free(bytes);
+    pthread_mutex_lock(&w->lock);
+    w->waiting--;
+    pthread_cond_signal(&w->left);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* A copy that ZeroMQ frees when the system has taken it: ti_wire_flush waits for that. */
+static bool send_long(wire *w, void *socket, const void *bytes, size_t length)
+{
+    zmq_msg_t message;
+    void *copy = malloc(length);
+    if (!copy || zmq_msg_init_data(&message, copy, length, note_gone, w) != 0) {
+        free(copy);
+        errno = ENOMEM;
+        return false;
+    }
+    memcpy(copy, bytes, length);
+    pthread_mutex_lock(&w->lock);
+    w->waiting++;
+    pthread_mutex_unlock(&w->lock);
+    if (zmq_msg_send(&message, socket, 0) >= 0) return true;
+    const int why = zmq_errno();
+    zmq_msg_close(&message);
+    errno = why;
+    return false;
+}
+
+tithe_status ti_wire_send(wire *w, void *socket, const wire_name *name, const uint32_t head[3],
+                          const void *bytes, size_t length, tithe_error *error)
 {
     uint8_t packed[HEAD];
     for (size_t i = 0; i < 3; i++) put_u32(packed + 4 * i, head[i]);
     if (name->length && zmq_send(socket, name->bytes, name->length, ZMQ_SNDMORE) < 0)
         return fail_zmq("send", error);
-    if (zmq_send(socket, packed, HEAD, ZMQ_SNDMORE) < 0 || zmq_send(socket, bytes, length, 0) < 0)
-        return fail_zmq("send", error);
-    return TITHE_OK;
+    if (zmq_send(socket, packed, HEAD, ZMQ_SNDMORE) < 0) return fail_zmq("send", error);
+    const bool sent = length >= LONG_MESSAGE ? send_long(w, socket, bytes, length)
+                                             : zmq_send(socket, bytes, length, 0) >= 0;
+    return sent ? TITHE_OK : fail_zmq("send", error);
+}
+
+static struct timespec after(double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    const double until = (double)t.tv_nsec * 1e-9 + seconds;
+    t.tv_sec += (time_t)until;
+    t.tv_nsec = (long)((until - (double)(time_t)until) * 1e9);
+    return t;
+}
+
+bool ti_wire_flush(wire *w, double seconds)
+{
+    const struct timespec until = after(seconds);
+    pthread_mutex_lock(&w->lock);
+    while (w->waiting && pthread_cond_timedwait(&w->left, &w->lock, &until) == 0) continue;
+    const bool out = w->waiting == 0;
+    pthread_mutex_unlock(&w->lock);
+    return out;
 }
 
 tithe_status ti_wire_wait(void *const *sockets, size_t count, double seconds, bool *ready, tithe_error *error)
@@ -114,15 +200,21 @@ tithe_status ti_wire_wait(void *const *sockets, size_t count, double seconds, bo
     return TITHE_OK;
 }
 
-static wire_body *copy_of(zmq_msg_t *part)
+static wire_body *hold(zmq_msg_t *part)
 {
-    const size_t length = zmq_msg_size(part);
-    wire_body *body = malloc(sizeof *body + length);
-    if (!body) return NULL;
-    body->next = NULL;
-    body->length = length;
-    memcpy(body->bytes, zmq_msg_data(part), length);
-    return body;
+    held *h = malloc(sizeof *h);
+    if (!h) return NULL;
+    zmq_msg_init(&h->message);
+    zmq_msg_move(&h->message, part);
+    h->body = (wire_body){.length = zmq_msg_size(&h->message), .bytes = zmq_msg_data(&h->message)};
+    return &h->body;
+}
+
+void ti_wire_drop(wire_body *body)
+{
+    held *h = (held *)(void *)body;
+    if (h) zmq_msg_close(&h->message);
+    free(h);
 }
 
 /* The parts: the name of the connection where several share a socket, head, body. */
@@ -150,14 +242,14 @@ bool ti_wire_take(void *socket, bool shared, wire_arrival *a)
             a->from = get_u32(head + 4);
             a->to = get_u32(head + 8);
         } else if (i == 2 && fine) {
-            a->body = copy_of(&part);
+            a->body = hold(&part);
         } else {
             fine = false;
         }
         zmq_msg_close(&part);
     }
     if (!fine) {
-        free(a->body);
+        ti_wire_drop(a->body);
         a->body = NULL;
     }
     return fine;
