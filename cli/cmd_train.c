@@ -22,6 +22,9 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
     printf("up %s, back %s, sent in all %s; cost %s %s\n", text_bytes(last->uplink_bytes).text,
            text_bytes(last->downlink_bytes).text, text_bytes(last->sent_bytes).text,
            text_short(last->cost).text, out->cost_unit);
+    if (r->buckets > 1)
+        printf("%u buckets: %s messages, %.3g s of sending while the next one was encoded\n", r->buckets,
+               text_group((uint64_t)last->messages).text, last->overlap);
     if (!isnan(r->kept_mean) && r->kept_least < 1)
         printf("energy kept: %.3g on average, %.3g at least; SpeedUp(T) %.4g on average, %.4g at least\n",
                r->kept_mean, r->kept_least, r->speedup_mean, r->speedup_least);

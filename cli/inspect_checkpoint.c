@@ -30,6 +30,7 @@ static void name_vectors(const tithe_checkpoint *c, char *text, size_t room)
                    {c->anchor, "the anchor"},
                    {c->averages, "averages"},
                    {c->clients, "the order of the clients"},
+                   {c->learned > 0, "what the scheme learned"},
                    {c->kept, "what each worker kept"},
                    {c->momentum, "the momentum of each worker"}};
     size_t used = (size_t)snprintf(text, room, "the model");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "amounts.h"
 #include "text.h"
 
 train_settings train_settings_defaults(void)
@@ -92,6 +93,12 @@ static size_t message_options(train_settings *s, option *o)
                          "of artopk: round-robin, variance (who selected the most energy) or auto (default "
                          "round-robin)",
                          &s->run.leader);
+    o[n++] = option_text("bucket", "off|layer|SIZE",
+                         "send a step in several messages: one for each layer, or layers fused and cut to SIZE "
+                         "such as 1MiB; codec and level are each message's own (default off)",
+                         &s->bucket);
+    o[n++] = option_choice("overlap", "on|off",
+                           "with --bucket: send one while the next is encoded (default on)", &s->overlap);
     o[n++] = option_text(
         "tuner", "NAME",
         "fixed: the level that the codec states; cat: in each step the one that buys the most progress "
@@ -152,6 +159,19 @@ size_t train_options_table(train_settings *s, option *table)
     return n;
 }
 
+static bool read_bucket(const char *text, size_t *bytes)
+{
+    double size = 0;
+    *bytes = strcmp(text, "layer") == 0 ? TITHE_EACH_LAYER : 0;
+    if (*bytes || strcmp(text, "off") == 0) return true;
+    if (amount_bytes(text, &size) && size >= 64 && size <= 1e15) {
+        *bytes = (size_t)size;
+        return true;
+    }
+    text_fail("--bucket takes off, layer, or a size of at least 64 bytes such as 1MiB, not '%s'", text);
+    return false;
+}
+
 bool train_options_finish(train_settings *s)
 {
     tithe_train_options *o = &s->run;
@@ -164,6 +184,8 @@ bool train_options_finish(train_settings *s)
         text_fail("--every says how often, but not where to: add --checkpoint FILE");
         return false;
     }
+    if (s->bucket && !read_bucket(s->bucket, &o->bucket_bytes)) return false;
+    o->overlap = s->overlap == 0;
     if (s->local) s->workers = s->local; /* all of them are started here */
     if (s->clients) {
         char number[32];

@@ -9,9 +9,9 @@ enum { TRAIN_OPTIONS = 64 }; /* room for a table */
 
 typedef struct train_settings {
     tithe_train_options run;
-    int split, count, normalize, level;
+    int split, count, normalize, level, overlap;
     uint64_t workers, batch, local_steps, features, threads;
-    const char *transport, *clients;
+    const char *transport, *clients, *bucket;
     const char *role, *listen, *connect; /* of a zmq process */
     uint64_t local;                      /* start so many zmq workers, and the server, here */
     double deadline;

@@ -269,6 +269,9 @@ cJSON *train_json(const train_outcome *out)
     json_text(json, "cost_unit", out->cost_unit);
     json_number(json, "paper_bits", last->paper_bits);
     json_number(json, "seconds", last->seconds);
+    json_count(json, "buckets", r->buckets);
+    json_number(json, "messages", last->messages);
+    json_number(json, "overlap_seconds", last->overlap);
     json_text(json, "model_hash", r->model_hash);
     json_text(json, "transport", out->transport);
     json_text(json, "scheme", r->scheme);

@@ -50,7 +50,8 @@ class TimePlot {
 
     const narrow = this.box.clientWidth < 480;
     this.chart.data = {
-      labels: shown.map((run) => run.label),
+      labels: shown.map((run) => run.per_step.overlap > 0
+        ? `${run.label}, ${format.number(run.per_step.overlap, "seconds", 2)} of it side by side` : run.label),
       datasets: PHASES.map(([name], i) => ({
         label: name, data: shown.map((run) => run.per_step[name]), backgroundColor: colours[i], maxBarThickness: 26,
       })),

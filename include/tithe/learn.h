@@ -66,6 +66,8 @@ typedef struct tithe_train_options {
     const char *codec, *downlink, *feedback, *downlink_feedback;
     const char *scheme, *collective;
     const char *leader; /* of the scheme artopk: round-robin, variance or auto */
+    size_t bucket_bytes; /* of a message (exchange.h): 0: one for all; TITHE_EACH_LAYER: one for each layer */
+    bool overlap;        /* send a bucket while the next one is encoded */
     bool deterministic; /* refuse what cannot promise the same result everywhere */
     const char *tuner;
     bool shared_level; /* one level for all workers, in place of one for each */
@@ -113,6 +115,7 @@ typedef struct tithe_train_facts {
     double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
     double slowdown; /* predicted for compression both ways (horvath2022natural); NAN: no prediction */
     const char *codec, *downlink, *feedback, *scheme, *collective, *tuner, *cost, *cost_unit;
+    unsigned buckets; /* messages of a worker in a step */
     size_t raw_bytes; /* of one uncompressed message */
 } tithe_train_facts;
 
@@ -134,6 +137,7 @@ typedef struct tithe_train_result {
     double kept_mean, kept_least;       /* share of the energy that got through, over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
     double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
+    unsigned buckets;     /* messages of a worker in a step */
     tithe_complexity complexity;
     tithe_constants constants;
     char codec[256], downlink[256], scheme[32], collective[32], tuner[32], estimator[32];
@@ -163,6 +167,7 @@ typedef struct tithe_checkpoint {
         downlink_cost; /* so far, over all workers */
     /* vectors besides the model */
     bool kept, aggregate, server_kept, anchor, averages, clients, momentum;
+    uint64_t learned; /* numbers of the scheme */
     uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
     char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */
 } tithe_checkpoint;

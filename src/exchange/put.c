@@ -173,6 +173,7 @@ tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigne
     exchange_worker *w = NULL;
     const tithe_status status = find_worker(ex, rank, &w, error);
     if (status) return status;
+    if (!g) return ti_fail(error, TITHE_E_ARGUMENT, layer, "The gradient of layer %zu is needed.", layer);
     if (ex->buckets && ex->config.layer_count)
         return ti_buckets_put_layer(ex, rank, lane, layer, g, gamma, error);
     if (ex->config.layer_count <= 1) return tithe_exchange_put(ex, rank, lane, g, gamma, error);

@@ -38,6 +38,7 @@ bool ti_run_classifies(const run *r)
 /* What is known of the whole run: sums over the workers of all processes. */
 typedef struct overview {
     double uplink, downlink, sent, paper, cost, downlink_cost;
+    double messages;
     double ranks, measured, level, kept, residual, unsent,
         stopped; /* those of the last step times the ranks that were put */
 } overview;
@@ -53,6 +54,7 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
                       .paper = t.paper_bits,
                       .cost = t.cost,
                       .downlink_cost = t.downlink_cost,
+                      .messages = t.sent_messages,
                       .ranks = ranks,
                       .level = ranks * e.level,
                       .measured = e.measured,
@@ -117,6 +119,8 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .transfer = t.transfer,
         .decode = t.decode,
         .other = r->other,
+        .overlap = t.overlap,
+        .messages = all.messages,
         .scheme = e.scheme,
         .collective = e.collective,
         .reason = e.reason,
@@ -125,7 +129,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         r->last.seconds = r->virtual_compute + r->virtual_transfer;
         r->last.compute = r->virtual_compute;
         r->last.transfer = r->virtual_transfer;
-        r->last.encode = r->last.decode = r->last.wait = r->last.other = 0;
+        r->last.encode = r->last.decode = r->last.wait = r->last.other = r->last.overlap = 0;
     }
     if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_ask_to_stop(r);
     return TITHE_OK;

@@ -135,9 +135,26 @@ static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts,
     return status;
 }
 
+enum { EVERYBODY = -1 };
+
+/* What the scheme found out: who led, and what came of it. */
+static tithe_status pass_learned(const passage *p)
+{
+    tithe_exchange *ex = p->r->exchange;
+    const size_t count = tithe_exchange_learned(ex, NULL);
+    if (!count) return TITHE_OK;
+    double *numbers = calloc(count, sizeof *numbers);
+    if (!numbers)
+        return ti_fail(p->error, TITHE_E_MEMORY, 0, "There is not enough memory for a checkpoint.");
+    tithe_exchange_learned(ex, numbers);
+    const tithe_status status = pass(p, EVERYBODY, KIND_F64, numbers, count);
+    if (!status && p->loading) tithe_exchange_relearn(ex, numbers);
+    free(numbers);
+    return status;
+}
+
 static tithe_status pass_all(const passage *p, double *accounts)
 {
-    enum { EVERYBODY = -1 };
     run *r = p->r;
     const uint32_t parts = ti_checkpoint_parts(r);
     tithe_status status = pass(p, EVERYBODY, KIND_F64, r->x, r->size);
@@ -149,6 +166,7 @@ static tithe_status pass_all(const passage *p, double *accounts)
     if (!status && parts & PART_MEAN) status = pass(p, EVERYBODY, KIND_F64, r->average.mean, r->size);
     if (!status && parts & PART_BEFORE) status = pass(p, EVERYBODY, KIND_F64, r->average.before, r->size);
     if (!status && parts & PART_CLIENTS) status = pass(p, EVERYBODY, KIND_U32, r->clients, r->comm->size);
+    if (!status) status = pass_learned(p);
     for (unsigned rank = 0; rank < r->comm->size && !status; rank++)
         status = pass_worker(p, rank, parts, accounts);
     return status;

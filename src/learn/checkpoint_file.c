@@ -24,7 +24,7 @@ size_t ti_checkpoint_write_head(const checkpoint_head *h, uint8_t *p)
     const size_t length = strnlen(h->text, CHECKPOINT_TEXT);
     const uint64_t before[] = {h->step, h->n, h->seed, h->data};
     const double numbers[] = {h->epochs, h->seconds, h->average_ratio};
-    const uint64_t after[] = {h->average_count, h->average_earlier, h->average_steps};
+    const uint64_t after[] = {h->average_count, h->average_earlier, h->average_steps, h->learned};
     memcpy(p, magic, sizeof magic);
     put_u32(p + 8, CHECKPOINT_VERSION);
     put_u32(p + 12, (uint32_t)length);
@@ -32,7 +32,7 @@ size_t ti_checkpoint_write_head(const checkpoint_head *h, uint8_t *p)
     put_u32(p + 48, h->workers);
     put_u32(p + 52, h->parts);
     for (int i = 0; i < 3; i++) put_f64(p + 56 + 8 * i, numbers[i]);
-    for (int i = 0; i < 3; i++) put_u64(p + 80 + 8 * i, after[i]);
+    for (int i = 0; i < 4; i++) put_u64(p + 80 + 8 * i, after[i]);
     memcpy(p + CHECKPOINT_HEAD, h->text, length);
     return CHECKPOINT_HEAD + length;
 }
@@ -46,7 +46,8 @@ uint64_t ti_checkpoint_shared_bytes(const checkpoint_head *h)
 {
     return 8 * h->n + numbers_bytes(h, PART_AGGREGATE, 4) + numbers_bytes(h, PART_SERVER, 4) +
            numbers_bytes(h, PART_ANCHOR, 8) + numbers_bytes(h, PART_MEAN, 8) +
-           numbers_bytes(h, PART_BEFORE, 8) + (h->parts & PART_CLIENTS ? 4 * (uint64_t)h->workers : 0);
+           numbers_bytes(h, PART_BEFORE, 8) + (h->parts & PART_CLIENTS ? 4 * (uint64_t)h->workers : 0) +
+           8 * h->learned;
 }
 
 uint64_t ti_checkpoint_worker_bytes(const checkpoint_head *h)
@@ -94,11 +95,12 @@ tithe_status ti_checkpoint_read_head(const char *name, const uint8_t *p, size_t 
                            .average_ratio = get_f64(p + 72),
                            .average_count = get_u64(p + 80),
                            .average_earlier = get_u64(p + 88),
-                           .average_steps = get_u64(p + 96)};
+                           .average_steps = get_u64(p + 96),
+                           .learned = get_u64(p + 104)};
     memcpy(h->text, p + CHECKPOINT_HEAD, text);
     *used = CHECKPOINT_HEAD + text;
     if (h->n > TITHE_MAX_N || h->workers < 1 || h->workers > CHECKPOINT_MOST_WORKERS ||
-        h->parts & ~(uint32_t)PART_ALL || !(h->epochs >= 0) || !(h->seconds >= 0))
+        h->learned > CHECKPOINT_MOST_LEARNED || h->parts & ~(uint32_t)PART_ALL || !(h->epochs >= 0) || !(h->seconds >= 0))
         return ti_fail(error, TITHE_E_CORRUPT, 16, "'%.100s' is damaged: its head makes no sense.", name);
     const uint64_t expected =
         *used + ti_checkpoint_shared_bytes(h) + h->workers * ti_checkpoint_worker_bytes(h) + CHECKPOINT_TAIL;

@@ -10,11 +10,12 @@
 #include "tithe/status.h"
 
 enum {
-    CHECKPOINT_VERSION = 1,
-    CHECKPOINT_HEAD = 104,  /* bytes, then the text */
+    CHECKPOINT_VERSION = 2,
+    CHECKPOINT_HEAD = 112,  /* bytes, then the text */
     CHECKPOINT_TEXT = 4096, /* the longest text */
     CHECKPOINT_TAIL = 4,    /* CRC-32C of all before it */
-    CHECKPOINT_MOST_WORKERS = 100000
+    CHECKPOINT_MOST_WORKERS = 100000,
+    CHECKPOINT_MOST_LEARNED = 1 << 20
 };
 
 /* Vectors that not every run has. */
@@ -61,6 +62,9 @@ typedef enum account_number {
     ACCOUNT_STEP_LEVEL_MOST,
     ACCOUNT_STEP_KEPT,
     ACCOUNT_STEP_RESIDUAL,
+    /* of buckets */
+    ACCOUNT_OVERLAP,
+    ACCOUNT_MESSAGES,
     ACCOUNT_NUMBERS
 } account_number;
 
@@ -70,6 +74,7 @@ typedef struct checkpoint_head {
     double epochs, seconds;
     double average_ratio; /* average.h */
     uint64_t average_count, average_earlier, average_steps;
+    uint64_t learned; /* numbers of the scheme (exchange.h) */
     char text[CHECKPOINT_TEXT + 1]; /* lines "key: value" */
 } checkpoint_head;
 

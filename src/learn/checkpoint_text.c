@@ -63,6 +63,8 @@ static void write_text(const run *r, char *text)
     add_line(text, "feedback", "%s", r->feedback->name);
     add_line(text, "downlink feedback", "%s", r->downlink_feedback->name);
     add_line(text, "scheme", "%s", r->exchange->scheme->name);
+    add_line(text, "leader", "%s", or_else(o->leader, "round-robin"));
+    add_line(text, "bucket", "%zu", o->bucket_bytes);
     add_line(text, "tuner", "%s", r->tuner ? r->tuner->name : "fixed");
     add_line(text, "level", "%s", o->shared_level ? "shared" : "local");
     add_line(text, "cost", "%s", or_else(o->cost, "bits"));
@@ -82,7 +84,8 @@ void ti_checkpoint_describe(const run *r, checkpoint_head *head)
                               .average_ratio = r->average.ratio,
                               .average_count = r->average.count,
                               .average_earlier = r->average.earlier,
-                              .average_steps = r->average.steps};
+                              .average_steps = r->average.steps,
+                              .learned = tithe_exchange_learned(r->exchange, NULL)};
     write_text(r, head->text);
 }
 
@@ -140,6 +143,8 @@ tithe_status ti_checkpoint_compare(const run *r, const checkpoint_head *theirs, 
     if (!status) status = compare_number(path, "the hash of the data", "x", theirs->data, mine.data, error);
     if (!status) status = compare_text(path, theirs->text, mine.text, error);
     if (!status) status = compare_number(path, "the number of parameters", "", theirs->n, mine.n, error);
+    if (!status)
+        status = compare_number(path, "what the scheme learned", "", theirs->learned, mine.learned, error);
     if (!status) status = compare_number(path, "what is kept", "", theirs->parts, mine.parts, error);
     return status;
 }
@@ -182,6 +187,8 @@ tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
         [ACCOUNT_STEP_LEVEL_MOST] = e.level_most,
         [ACCOUNT_STEP_KEPT] = e.kept,
         [ACCOUNT_STEP_RESIDUAL] = e.residual,
+        [ACCOUNT_OVERLAP] = t.overlap,
+        [ACCOUNT_MESSAGES] = t.sent_messages,
     };
     memcpy(accounts, first, sizeof first);
     for (unsigned w = 1; w < r->comm->local; w++) {
@@ -237,6 +244,8 @@ void ti_checkpoint_take_account(run *r, const double *accounts)
         t.wait += a[ACCOUNT_WAIT];
         t.transfer += a[ACCOUNT_TRANSFER];
         t.decode += a[ACCOUNT_DECODE];
+        t.overlap += a[ACCOUNT_OVERLAP];
+        t.sent_messages += a[ACCOUNT_MESSAGES];
         t.unsent += (a[ACCOUNT_UNSENT] - accounts[ACCOUNT_UNSENT]) /
                     r->comm->local; /* a mean, exact where all agree */
         r->compute += a[ACCOUNT_COMPUTE];

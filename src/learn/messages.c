@@ -98,9 +98,10 @@ tithe_status ti_run_codecs(run *r, tithe_error *error)
 
 tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
 {
-    const tithe_model *model = r->problem.model; /* NULL in a server, which has no data */
-    size_t count = 0;
-    if (model && model->layers) count = model->layers(r->problem.params, r->share, r->layers, MOST_LAYERS);
+    const tithe_model *model = r->problem.model; /* NULL in a server, which was told of the layers */
+    if (model && model->layers)
+        r->layer_count = model->layers(r->problem.params, r->share, r->layers, MOST_LAYERS);
+    const size_t count = r->layer_count;
     const tithe_exchange_config config = {
         .comm = r->comm,
         .taking_part = r->o->clients,
@@ -124,6 +125,8 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
         .measure = true,
         .layers = count > 1 ? r->layers : NULL,
         .layer_count = count > 1 ? count : 0,
+        .bucket_bytes = r->o->bucket_bytes,
+        .overlap = r->o->overlap,
     };
     return tithe_exchange_create(&config, n, &r->exchange, error);
 }

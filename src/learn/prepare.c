@@ -93,18 +93,28 @@ static tithe_status make_estimate(run *r, tithe_error *error)
 
 /* ---- what all processes have in common ------------------------------------------------------------------ */
 
-/* The server reads n from it. */
+/* "784000+850": for a server, which has no model to ask. */
+static void list_layers(const run *r, char *text, size_t room)
+{
+    size_t used = 0;
+    snprintf(text, room, "%zu", r->size);
+    for (size_t l = 0; l < r->layer_count && used < room; l++)
+        used += (size_t)snprintf(text + used, room - used, "%s%zu", l ? "+" : "", r->layers[l]);
+}
+
+/* The server reads n, layers and buckets from it. */
 static tithe_status agree(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
-    char text[1000];
+    char text[1000], layers[24 * MOST_LAYERS];
+    list_layers(r, layers, sizeof layers);
     snprintf(text, sizeof text,
-             " n=%zu; tithe %s; checkpoint %s every %llu; resume %s; data %016llx; seed %llu; %u workers; "
+             " n=%zu; layers %s; bucket %zu; tithe %s; checkpoint %s every %llu; resume %s; data %016llx; seed %llu; %u workers; "
              "model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
              "downlink feedback %s; scheme %s over %s; leader %s; estimator %s; sampling %s; step size %s; "
              "cost %s; average %s; batch %zu; "
              "local steps %u; momentum %g; clients %u; shared level %d",
-             r->size, tithe_version(), o->checkpoint ? "yes" : "no", (unsigned long long)o->every,
+             r->size, layers, o->bucket_bytes, tithe_version(), o->checkpoint ? "yes" : "no", (unsigned long long)o->every,
              o->resume ? "yes" : "no", (unsigned long long)r->share->hash, (unsigned long long)o->seed,
              o->workers, r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec),
              r->downlink ? tithe_codec_spec(r->downlink) : "-", r->feedback->name, r->downlink_feedback->name,
@@ -287,6 +297,7 @@ static void fill_facts(run *r)
     f->cost = tithe_cost_spec(r->costs[0]);
     f->cost_unit = tithe_cost_unit(r->costs[0]);
     f->raw_bytes = r->exchange->raw_bytes;
+    f->buckets = tithe_exchange_buckets(r->exchange);
 }
 
 tithe_status ti_run_prepare(run *r, tithe_error *error)

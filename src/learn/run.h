@@ -46,7 +46,7 @@ typedef struct run {
     double threshold; /* lambda, for |e|^2 <= gamma^2 lambda^2 d; NAN: another codec */
 
     size_t size;
-    size_t layers[MOST_LAYERS];
+    size_t layers[MOST_LAYERS], layer_count;
     unsigned lane_count;
     run_lane *lanes;
     double *x, *averaged, *losses; /* losses: of each worker, in this step */

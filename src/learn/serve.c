@@ -6,12 +6,31 @@
 #include "comm/comm.h"
 #include "learn/run.h"
 
+/* "500+20": as many as there is room for are taken. False: it is none such. */
+static bool read_layers(run *r, const char *text)
+{
+    const char *at = strstr(text, "; layers ");
+    if (!at) return false;
+    size_t sum = 0;
+    at += strlen("; layers ");
+    do {
+        char *end;
+        const unsigned long long length = strtoull(at, &end, 10);
+        if (end == at || length > TITHE_MAX_N || r->layer_count == MOST_LAYERS) return false;
+        r->layers[r->layer_count++] = (size_t)length;
+        sum += (size_t)length;
+        at = end;
+    } while (*at++ == '+');
+    return at[-1] == ';' && sum == r->size;
+}
+
 /* " n=123; ...": the workers agree with each other; what matters here is that they have the server's codecs. */
 static tithe_status accept(void *context, const char *text, tithe_error *error)
 {
     run *r = context;
     const unsigned long long n = strncmp(text, " n=", 3) == 0 ? strtoull(text + 3, NULL, 10) : 0;
-    char codec[300];
+    char codec[300], bucket[40];
+    snprintf(bucket, sizeof bucket, "; bucket %zu;", r->o->bucket_bytes);
     snprintf(codec, sizeof codec, "; codec %s;", tithe_codec_spec(r->codec));
     if (n == 0 || n > TITHE_MAX_N)
         return ti_fail(error, TITHE_E_MISMATCH, 0, "The workers do not say how many numbers they will send.");
@@ -21,6 +40,11 @@ static tithe_status accept(void *context, const char *text, tithe_error *error)
                        "same options.",
                        tithe_codec_spec(r->codec));
     r->size = (size_t)n;
+    if (!strstr(text, bucket))
+        return ti_fail(error, TITHE_E_MISMATCH, 0,
+                       "The server has another --bucket than the workers: start all with the same options.");
+    if (!read_layers(r, text))
+        return ti_fail(error, TITHE_E_MISMATCH, 0, "The workers do not say of which layers their model is.");
     return ti_run_exchange(r, r->size, error);
 }
 

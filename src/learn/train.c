@@ -55,6 +55,7 @@ static void fill_result(const run *r, tithe_train_result *result)
 {
     result->steps = r->step;
     result->stopped = r->stopped;
+    result->buckets = r->exchange ? tithe_exchange_buckets(r->exchange) : 1;
     result->last = r->last;
     const bool target = !isnan(r->o->target_loss) || !isnan(r->o->target_gap);
     result->target = !target ? TITHE_NO_TARGET : r->reached ? TITHE_TARGET_REACHED : TITHE_TARGET_MISSED;

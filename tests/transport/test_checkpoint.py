@@ -76,6 +76,9 @@ METHODS = {
     "sgd": ("--estimator sgd --sampling importance --codec randk:keep=0.2 --average tail", False),
     "minibatch": ("--estimator minibatch --batch 4 --codec stochastic:keep=0.1 --step-size auto/k", False),
     "costs that are no whole numbers": ("--codec topk:keep=0.1 --cost alphabeta:latency=1ms,bandwidth=3Mbit", False),
+    "AR-Top-k": ("--codec topk:keep=0.05 --scheme artopk", True),
+    "AR-Top-k, either rule": ("--codec topk:keep=0.05 --scheme artopk --leader auto --bucket 128B", True),
+    "buckets, both ways": ("--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp --bucket 200B", True),
     "long vectors": ("--data gen:sparse:rows=60,features=300000,density=0.0001 --no-optimum --codec topk:keep=0.01 --momentum 0.5 "
                      "--downlink topk:keep=0.01 --downlink-feedback ec", True),
     "layers": ("--model mlp:hidden=4 --codec topk:keep=0.1,per=layer", False),
@@ -151,20 +154,20 @@ def by_the_page():
     options = ["--codec", "topk:keep=0.1", "--momentum", "0.5", "--average", "tail", "--clients", "2/round", "--seed", "77"]
     here = answer("inproc", [*options, "--steps", "5", "--checkpoint", file], "by the page")
     data = open(file, "rb").read()
-    magic, version, length, step, n, seed, _, workers, parts, epochs, _, _, count, earlier, averaged = struct.unpack_from(
-        "<8sIIQQQQIIdddQQQ", data)
-    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 1, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
-    check(epochs == here["epochs"] and (count, earlier, averaged) == (2, 2, 6), f"page: {epochs} epochs, {count}, {earlier}, {averaged}")
-    facts = dict(line.split(": ", 1) for line in data[104:104 + length].decode().splitlines())
+    magic, version, length, step, n, seed, _, workers, parts, epochs, _, _, count, earlier, averaged, learned = struct.unpack_from(
+        "<8sIIQQQQIIdddQQQQ", data)
+    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 2, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
+    check(epochs == here["epochs"] and (count, earlier, averaged, learned) == (2, 2, 6, 0), f"page: {epochs} epochs, {count}, {earlier}, {averaged}")
+    facts = dict(line.split(": ", 1) for line in data[112:112 + length].decode().splitlines())
     check(facts["codec"].startswith("topk:keep=0.1") and facts["feedback"] == "ec" and facts["clients"] == "2", f"page: {facts}")
-    at = 104 + length + 3 * 8 * n
+    at = 112 + length + 3 * 8 * n
     check(sorted(struct.unpack_from("<3I", data, at)) == [0, 1, 2], "page: clients")
     at += 4 * workers
     uplink = cost = 0
     for _ in range(workers):
-        account = struct.unpack_from("<28d", data, at)
+        account = struct.unpack_from("<30d", data, at)
         uplink, cost = uplink + account[1], cost + account[5]
-        at += 8 * 28 + 4 * n + 8 * n
+        at += 8 * 30 + 4 * n + 8 * n
     check(uplink == here["uplink_bytes"] and cost == here["cost"], f"page: {uplink}, {cost}")
     check(len(data) == at + 4 and struct.unpack_from("<I", data, at)[0] == crc32c(data[:at]), "page: length and checksum")
 
@@ -211,7 +214,7 @@ def bad_files(transports):
         "longer": (content + b"x", ["damaged"]),
         "a bit": (content[:2000] + bytes([content[2000] ^ 4]) + content[2001:], ["damaged", "checksum"]),
         "a trace": (b"# name: run\n", ["no checkpoint"]),
-        "a later version": (content[:8] + struct.pack("<I", 9) + content[12:], ["version 9", "version 1"]),
+        "a later version": (content[:8] + struct.pack("<I", 9) + content[12:], ["version 9", "version 2"]),
     }
     for name, (data, words) in damaged.items():
         open(path("bad"), "wb").write(data)

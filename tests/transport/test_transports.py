@@ -87,6 +87,13 @@ METHODS = {
     "lsvrg": "--estimator lsvrg --codec threshold:lambda=0.05 --average weighted",
     "weights from a file": f"--estimator sgd --sampling {WEIGHTS} --codec natural",
     "sgd": "--estimator sgd --sampling importance --codec randk:keep=0.2",
+    "buckets": "--codec topk:keep=0.05 --bucket 256B",
+    "buckets, dense": "--bucket 100B --overlap off",
+    "buckets, both ways": "--codec natural --downlink topk:keep=0.3 --downlink-feedback ec --bucket 200B",
+    "buckets, AR-Top-k": "--codec topk:keep=0.05 --scheme artopk --leader auto --bucket 200B",
+    "buckets, CAT, one level": "--codec topk|sign --cost 802.15.4 --level shared --bucket 256B",
+    "layers": "--model mlp:hidden=4 --estimator minibatch --codec topk:keep=0.1 --bucket layer",
+    "layers, both ways": "--model mlp:hidden=4 --estimator minibatch --codec natural --downlink natural --bucket 256B",
 }
 SAME = ["model_hash", "steps", "loss", "gap", "uplink_bytes", "downlink_bytes", "cost", "downlink_cost", "paper_bits", "L", "L_US",
         "L_IS", "average_loss", "scheme", "collective", "codec"]
@@ -109,7 +116,26 @@ def same(here, there, what):
     if here and there:
         for key in SAME:
             check(here[key] == there[key], f"{what}: {key} is {there[key]}, but {here[key]} in one process")
+        if here["scheme"] != "star":  # whose server is a worker too, or a process of its own
+            check(here["messages"] == there["messages"], f"{what}: {there['messages']} messages, not {here['messages']}")
         check(there["sent_bytes"] >= here["sent_bytes"], f"{what}: sent {there['sent_bytes']}, in one process {here['sent_bytes']}")
+
+
+def overlap(transports):
+    """Buckets on the side or one after the other: the same run, and the trace says what was gained."""
+    common = ["--data", "gen:sparse:rows=60,features=1000000,density=0.0001", "--no-optimum", "--codec", "topk:keep=0.05",
+              "--bucket", "256kB", "--steps", "10", "--json", "-"]
+    for name, command in {"inproc": [tithe, "train", "--workers", "2"], "mpi": [*mpi(2), "--workers", "2"],
+                          "zmq": [tithe, "train", "--transport", "zmq", "--local", "2"]}.items():
+        if name not in transports and name != "inproc":
+            continue
+        on = answer([*command, *common], f"overlap over {name}")
+        off = answer([*command, *common, "--overlap", "off"], f"no overlap over {name}")
+        if on and off:
+            check(on["model_hash"] == off["model_hash"] and on["messages"] == off["messages"], f"overlap over {name}: {on} {off}")
+            check(on["overlap_seconds"] > 0, f"overlap over {name}: nothing went on the side")
+            check(off["overlap_seconds"] == 0, f"no overlap over {name}: {off['overlap_seconds']}")
+            check(on["buckets"] == off["buckets"] > 2, f"overlap over {name}: {on['buckets']} buckets")
 
 
 def native():
@@ -208,6 +234,7 @@ for name in ("mpi", "zmq"):
     if name not in transports:
         print(f"SKIP: no {name} in this build, or no mpirun")
 compare(transports)
+overlap(transports)
 if "mpi" in transports:
     native()
 if "zmq" in transports:
