@@ -4,18 +4,11 @@ import os
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 
+from support import check, finish
+
 source, build = os.environ["TITHE_SOURCE"], os.environ["TITHE_BUILD"]
-passed = failed = 0
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
 
 
 def blocks(page, language):
@@ -84,5 +77,4 @@ with tempfile.TemporaryDirectory() as folder:
         for function in re.findall(r"static .*?\n}\n", body, re.S):
             check(re.sub(r"\s+", " ", function).strip() in example, "not in the example: " + function.split("\n")[0])
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+finish()

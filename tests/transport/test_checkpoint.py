@@ -7,24 +7,17 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import time
+
+from support import check, finish
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = folder
-passed = failed = 0
 DATA = ["--data", "a9a-like:scale=0.03"]
 WORKERS = 3
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
 
 
 def path(name):
@@ -317,5 +310,4 @@ inspect()
 stopped(transports)
 folder_goes(transports)
 shutil.rmtree(folder, ignore_errors=True)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+finish()

@@ -11,39 +11,26 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import time
+
+from support import check, finish, free_port
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp(prefix="s", dir="/tmp")  # a short path: a socket lives in it
 environment = dict(os.environ, TITHE_THREADS="1", XDG_CACHE_HOME=folder + "/cache", TMPDIR=folder + "/t",
                    OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 os.mkdir(environment["TMPDIR"])
-passed = failed = 0
 SHORT = ["--data", "a9a-like:scale=0.03", "--steps", "30"]
 LONG = ["--data", "a9a-like:scale=0.1", "--no-optimum", "--estimator", "sgd", "--epochs", "100000"]
 GATHER = ["--codec", "topk:keep=0.1"]
 STAR = ["--codec", "natural", "--scheme", "star"]
 
 
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
-
-
 def start(*arguments, **more):
     return subprocess.Popen([tithe, "train", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=environment, **more)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def role_server(endpoint, workers, *arguments):
@@ -542,5 +529,4 @@ if mpi:
 else:
     print("SKIP: no mpi in this build")
 shutil.rmtree(folder, ignore_errors=True)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 77 if not zmq and not mpi else 0)
+finish(skipped=not zmq and not mpi)

@@ -6,33 +6,19 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
 import time
+
+from support import check, finish, free_port
 
 tithe = os.environ["TITHE"]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = tempfile.mkdtemp()
-passed = failed = 0
 DATA = ["--data", "a9a-like:scale=0.03"] # 977 rows
 WEIGHTS = os.path.join(environment["XDG_CACHE_HOME"], "weights")
 with open(WEIGHTS, "w", encoding="ascii") as file:
     file.writelines(f"{1 + i % 50}\n" for i in range(977))
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
 
 
 def run(command, timeout=120):
@@ -243,5 +229,4 @@ if "zmq" in transports:
     lost_worker()
     interrupted()
 shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 77 if not transports else 0)
+finish(skipped=not transports)
