@@ -1,8 +1,12 @@
 """What the tests in Python share: checks that are counted, and what is said at the end."""
 
+import os
+import shutil
 import socket
+import subprocess
 import sys
 
+MPIRUN = os.environ.get("MPIRUN", "mpirun")  # of the MPI that the build was made with
 counts = {True: 0, False: 0}
 
 
@@ -23,3 +27,14 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+def has_mpirun():
+    return shutil.which(MPIRUN) is not None
+
+
+def mpirun(ranks):
+    """The start of a command that runs as so many processes, however few the cores."""
+    allowed = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    version = subprocess.run([MPIRUN, "--version"], capture_output=True, text=True, env=allowed).stdout
+    return [MPIRUN, *(["--oversubscribe"] if "Open MPI" in version else []), "-n", str(ranks)]

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from support import check, finish
+from support import check, finish, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
@@ -30,10 +30,10 @@ def run(command, timeout=120):
 
 def train(transport, options, workers=WORKERS):
     """The command of a run."""
-    start = {"inproc": [tithe, "train", "--workers", str(workers)],
-             "mpi": ["mpirun", "--oversubscribe", "-n", str(workers), tithe, "train", "--transport", "mpi", "--workers", str(workers)],
-             "zmq": [tithe, "train", "--transport", "zmq", "--local", str(workers)]}[transport]
-    return [*start, *DATA, *options]
+    start = {"inproc": ["--workers", str(workers)],
+             "mpi": ["--transport", "mpi", "--workers", str(workers)],
+             "zmq": ["--transport", "zmq", "--local", str(workers)]}[transport]
+    return [*(mpirun(workers) if transport == "mpi" else []), tithe, "train", *start, *DATA, *options]
 
 
 def answer(transport, options, what, workers=WORKERS):
@@ -297,7 +297,7 @@ def folder_goes(transports):
 
 
 transports = ["inproc"] + [name for name in ("mpi", "zmq") if has(name)]
-if "mpi" in transports and not shutil.which("mpirun"):
+if "mpi" in transports and not has_mpirun():
     transports.remove("mpi")
 for name in ("mpi", "zmq"):
     if name not in transports:

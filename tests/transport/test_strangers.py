@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from support import check, finish, free_port
+from support import MPIRUN, check, finish, free_port, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp(prefix="s", dir="/tmp")  # a short path: a socket lives in it
@@ -455,14 +455,11 @@ def stuck_zmq():
 
 
 def stuck_mpi():
-    mpirun = os.environ.get("MPIRUN", "mpirun")
-    if not shutil.which(mpirun):
-        print(f"SKIP: no {mpirun}")
+    if not has_mpirun():
+        print(f"SKIP: no {MPIRUN}")
         return
-    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, env=environment).stdout
-    more = ["--oversubscribe"] if "Open MPI" in version else []
     for how in (GATHER, STAR, ["--codec", "raw"]):
-        process = subprocess.Popen([mpirun, *more, "-n", "3", tithe, "train", "--transport", "mpi", *LONG, *how, "--deadline", "3"],
+        process = subprocess.Popen([*mpirun(3), tithe, "train", "--transport", "mpi", *LONG, *how, "--deadline", "3"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
         time.sleep(3)
         ranks = {}

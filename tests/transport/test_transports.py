@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from support import check, finish, free_port
+from support import check, finish, free_port, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
@@ -34,13 +34,8 @@ def answer(command, what):
         return None
 
 
-mpirun = os.environ.get("MPIRUN", "mpirun")
-
-
 def mpi(workers):
-    version = run([mpirun, "--version"]).stdout
-    more = ["--oversubscribe"] if "Open MPI" in version else []
-    return [mpirun, *more, "-n", str(workers), tithe, "train", "--transport", "mpi"]
+    return [*mpirun(workers), tithe, "train", "--transport", "mpi"]
 
 
 def has(transport):
@@ -214,7 +209,7 @@ def interrupted():
 
 
 transports = [name for name in ("mpi", "zmq") if has(name)]
-if "mpi" in transports and not shutil.which(mpirun):
+if "mpi" in transports and not has_mpirun():
     transports.remove("mpi")
 for name in ("mpi", "zmq"):
     if name not in transports:
