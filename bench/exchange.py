@@ -34,7 +34,7 @@ def over_mpi(how, *options):
                           capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.exit(f"exchange: {done.stderr.strip()}")
-    median, fastest = done.stdout.split()[2:]
+    median, fastest, _ = done.stdout.split()[2:]
     return float(median), float(fastest)
 
 

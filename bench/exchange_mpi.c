@@ -3,11 +3,13 @@
  *     mpirun -n 2 build/tests/bench_exchange_mpi allreduce 16777216 9
  *     mpirun -n 2 build/tests/bench_exchange_mpi topk:keep=0.01 16777216 9
  *
- * The first process prints the median and the shortest time of the rounds, each the longest over the processes. */
+ * The first process prints the median and the shortest time of the rounds, each the longest over the processes, and by how
+ * many bytes the exchange raised the peak memory of a process, the most of any. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "tithe/tithe.h"
 #include "tithe/transport.h"
@@ -32,6 +34,13 @@ static void fill(float *g, size_t n, unsigned state)
     }
 }
 
+static double peak_bytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return 1024.0 * (double)usage.ru_maxrss;
+}
+
 static int fail(const tithe_error *error)
 {
     fprintf(stderr, "exchange_mpi: %s\n", error->text);
@@ -54,6 +63,8 @@ int main(int argc, char **argv)
     tithe_error error = {.code = TITHE_OK};
     if (!from || !g || !seconds) return MPI_Abort(MPI_COMM_WORLD, 2);
     fill(from, n, (unsigned)rank + 1);
+    memcpy(g, from, n * sizeof *g);
+    const double before = peak_bytes();
     if (!own && (tithe_comm_mpi(NULL, &comm, &error) ||
                  tithe_exchange_open(&comm, how, strcmp(how, "raw") ? "ec" : "none", n, &ex, &error)))
         return fail(&error);
@@ -70,7 +81,9 @@ int main(int argc, char **argv)
         if (round >= 0) seconds[round] = took;
     }
     qsort(seconds, (size_t)rounds, sizeof *seconds, ascending);
-    if (rank == 0) printf("%s %zu %.6f %.6f\n", how, n, seconds[rounds / 2], seconds[0]);
+    double more = peak_bytes() - before;
+    MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (rank == 0) printf("%s %zu %.6f %.6f %.0f\n", how, n, seconds[rounds / 2], seconds[0], more);
     if (!own) {
         tithe_exchange_free(ex);
         tithe_comm_close(&comm);

@@ -246,6 +246,16 @@ static cJSON *complexity_json(const tithe_complexity *c)
     return json;
 }
 
+/* What the messages of the run say about the link; null where there was none, or too little was sent. */
+static cJSON *link_json(const tithe_train_result *r)
+{
+    cJSON *json = json_object();
+    json_number(json, "latency_s", r->latency);
+    json_number(json, "bandwidth_Bps", r->bandwidth);
+    json_number(json, "probe_bytes", r->probe_bytes);
+    return json;
+}
+
 cJSON *train_json(const train_outcome *out)
 {
     const tithe_train_result *r = &out->result;
@@ -291,6 +301,7 @@ cJSON *train_json(const train_outcome *out)
     json_number(json, "speedup_mean", r->speedup_mean);
     json_number(json, "speedup_least", r->speedup_least);
     json_number(json, "residual_share", r->residual_most);
+    json_item(json, "link", link_json(r));
     json_item(json, "complexity", complexity_json(&r->complexity));
     json_bool(json, "stopped", r->stopped);
     return json;

@@ -34,6 +34,8 @@ const data = (() => {
     residual: { label: "Residual |e|²", kind: "plain" },
     unsent: { label: "Not sent so far, |·|²", kind: "plain" },
     step_size: { label: "Step size", kind: "plain" },
+    latency: { label: "Latency of the link", kind: "seconds" },
+    bandwidth: { label: "Bandwidth of the link, bytes/s", kind: "bytes" },
   };
   // The unit of the cost is the cost model's, which is worth naming where all runs share one.
   const models = new Set(runs.map((run) => run.fact.cost));
@@ -42,7 +44,7 @@ const data = (() => {
   const axes = {
     x: ["step", "epochs", "uplink_bytes", "total_bytes", "sent_bytes", "cost", "seconds"],
     y: ["loss", "gap", "accuracy", "average_loss", "average_gap"],
-    s: ["level", "kept", "residual", "unsent", "step_size"],
+    s: ["level", "kept", "residual", "unsent", "step_size", "latency", "bandwidth"],
   };
 
   function values(run, name) {

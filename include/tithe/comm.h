@@ -35,6 +35,24 @@ typedef struct tithe_transport {
     tithe_status (*all_reduce)(void *self, float *vector, size_t n, double deadline, tithe_error *error);
 } tithe_transport;
 
+/* What this process has seen of the link since all last told each other; link.h makes an estimate of it. */
+enum { TITHE_LINK_ROUNDS = 4, TITHE_LINK_WINDOW = 5 };
+typedef struct tithe_link_round {
+    uint64_t longest; /* message of any rank in this round, in bytes: the same on all ranks; 0: no round */
+    double bytes;     /* that this rank received */
+    double seconds;   /* from its sending to its having received */
+} tithe_link_round;
+typedef struct tithe_link_seen {
+    /* All ranks have just heard of each other, so that none is late by more than a few latencies. Set by collectives in
+     * which everybody sends and receives; whoever computes between two of them clears it, as the exchange does. */
+    bool together;
+    tithe_link_round rounds[TITHE_LINK_ROUNDS]; /* the longest of those that began together */
+    double latency[TITHE_LINK_WINDOW];          /* of this process, at the last few updates; 0: none */
+    unsigned updates;
+    double server_sent;              /* bytes, by a server without ranks, at the last update */
+    double ping_bytes, ping_seconds; /* of a message that was sent to be timed, and its answer; 0: none */
+} tithe_link_seen;
+
 typedef struct tithe_comm {
     unsigned size;         /* ranks in all */
     unsigned first, local; /* those of this process: first, first + 1, ... */
@@ -47,6 +65,7 @@ typedef struct tithe_comm {
     /* counted here and nowhere else */
     uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
     double waited;                      /* seconds */
+    tithe_link_seen seen;
     tithe_error
         failed; /* the first of its waits that failed; from then on nothing is sent or waited for. Code 0: none */
 } tithe_comm;

@@ -65,10 +65,10 @@ typedef struct tithe_train_options {
     double momentum;
     const char *codec, *downlink, *feedback, *downlink_feedback;
     const char *scheme, *collective;
-    const char *leader; /* of the scheme artopk: round-robin, variance or auto */
+    const char *leader;  /* of the scheme artopk: round-robin, variance or auto */
     size_t bucket_bytes; /* of a message (exchange.h): 0: one for all; TITHE_EACH_LAYER: one for each layer */
     bool overlap;        /* send a bucket while the next one is encoded */
-    bool deterministic; /* refuse what cannot promise the same result everywhere */
+    bool deterministic;  /* refuse what cannot promise the same result everywhere */
     const char *tuner;
     bool shared_level; /* one level for all workers, in place of one for each */
     const char *cost;  /* several with semicolons between them: worker i takes the i-th, round and round */
@@ -137,7 +137,10 @@ typedef struct tithe_train_result {
     double kept_mean, kept_least;       /* share of the energy that got through, over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
     double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
-    unsigned buckets;     /* messages of a worker in a step */
+    double latency,
+        bandwidth; /* of the link at the end (link.h): seconds one way, bytes per second; NAN: not known */
+    double probe_bytes; /* sent to find that out, by all processes; not in sent_bytes */
+    unsigned buckets;   /* messages of a worker in a step */
     tithe_complexity complexity;
     tithe_constants constants;
     char codec[256], downlink[256], scheme[32], collective[32], tuner[32], estimator[32];
@@ -167,7 +170,7 @@ typedef struct tithe_checkpoint {
         downlink_cost; /* so far, over all workers */
     /* vectors besides the model */
     bool kept, aggregate, server_kept, anchor, averages, clients, momentum;
-    uint64_t learned; /* numbers of the scheme */
+    uint64_t learned;                    /* numbers of the scheme */
     uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
     char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */
 } tithe_checkpoint;

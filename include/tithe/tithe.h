@@ -29,6 +29,7 @@
 #include "tithe/exchange.h"
 #include "tithe/feedback.h"
 #include "tithe/frame.h"
+#include "tithe/link.h"
 #include "tithe/plan.h"
 #include "tithe/pool.h"
 #include "tithe/probe.h"

@@ -31,6 +31,8 @@ typedef struct tithe_trace_record {
     double unsent;   /* total so far: sum over steps of the mean over workers of |not sent|^2 */
     /* seconds: since the start, and where they went, all totals */
     double seconds, compute, encode, wait, transfer, decode, other;
+    double latency,
+        bandwidth;   /* of the link, as the messages so far say: seconds one way, bytes per second */
     double overlap;  /* seconds of wait, transfer and decode that other work hid: what buckets gained */
     double messages; /* total: sent with gradients, by all processes with workers */
     const char *scheme, *collective,

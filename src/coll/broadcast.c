@@ -71,6 +71,7 @@ tithe_status tithe_broadcast(tithe_comm *comm, unsigned root, uint8_t *const *bl
         }
         if (!status) status = ti_comm_flush(comm, error);
     }
+    comm->seen.together = false; /* all have heard of the root only */
     return status;
 }
 

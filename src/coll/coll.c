@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "comm/comm.h"
+#include "comm/link.h"
 #include "kernels/kernels.h"
 
 static const tithe_collective *const collectives[] = {&ti_coll_ring,   &ti_coll_tree,   &ti_coll_star,
@@ -24,6 +26,12 @@ const tithe_collective *tithe_collective_find(const char *name)
 static tithe_move idle(void)
 {
     return (tithe_move){.to = TITHE_NOBODY, .from = TITHE_NOBODY};
+}
+
+/* In a ring everybody sends and receives in every round, and after N-1 of them has heard of everybody. */
+static bool is_ring(const tithe_collective *how)
+{
+    return how == &ti_coll_ring;
 }
 
 /* ---- all-reduce --------------------------------------------------------------------------------------- */
@@ -72,9 +80,10 @@ static tithe_status send_round(const reduction *r, unsigned round, tithe_error *
     return TITHE_OK;
 }
 
-static tithe_status receive_round(const reduction *r, unsigned round, tithe_error *error)
+static tithe_status receive_round(const reduction *r, unsigned round, double start, tithe_error *error)
 {
     tithe_comm *comm = r->comm;
+    const bool timed = is_ring(r->how) && (comm->seen.together || round + 1 >= comm->size);
     for (unsigned i = 0; i < comm->local; i++) {
         tithe_move m = idle();
         r->how->reduce(comm->size, comm->first + i, round, &m);
@@ -88,6 +97,9 @@ static tithe_status receive_round(const reduction *r, unsigned round, tithe_erro
                                                         (to - from) * sizeof(float), error);
             if (status) return status;
         }
+        if (timed)
+            ti_link_round(comm, coll_part(r->n, r->parts, 0) * sizeof(float), (to - from) * sizeof(float),
+                          start);
         take(r, r->vectors[i], theirs, from, to, m.add);
     }
     return ti_comm_flush(comm, error);
@@ -103,9 +115,11 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
     const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch};
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->reduce_rounds(comm->size) && !status; round++) {
+        const double start = clock_now();
         status = send_round(&r, round, error);
-        if (!status) status = receive_round(&r, round, error);
+        if (!status) status = receive_round(&r, round, start, error);
     }
+    comm->seen.together = is_ring(how);
     return status;
 }
 
@@ -148,6 +162,22 @@ static bool gather_needs_nothing(tithe_comm *comm, const tithe_collective *how, 
     return true;
 }
 
+static uint64_t longest_of(const tithe_comm *comm, const size_t *lengths)
+{
+    uint64_t longest = 0;
+    for (unsigned r = 0; r < comm->size; r++)
+        if (lengths[r] > longest) longest = lengths[r];
+    return longest;
+}
+
+/* The block that the first rank of this process gets in a round of a ring. */
+static unsigned received_in(const tithe_comm *comm, unsigned round)
+{
+    tithe_move m = idle();
+    ti_coll_ring.gather(comm->size, comm->first, round, &m);
+    return m.receive;
+}
+
 tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
                               const size_t *lengths, tithe_error *error)
 {
@@ -157,9 +187,13 @@ tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uin
     if (comm->size == 1 || gather_needs_nothing(comm, how, lengths)) return TITHE_OK;
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->gather_rounds(comm->size) && !status; round++) {
+        const double start = clock_now();
         status = gather_round(comm, how, round, blocks, lengths, true, error);
         if (!status) status = gather_round(comm, how, round, blocks, lengths, false, error);
+        if (!status && is_ring(how) && comm->seen.together)
+            ti_link_round(comm, longest_of(comm, lengths), lengths[received_in(comm, round)], start);
         if (!status) status = ti_comm_flush(comm, error);
     }
+    comm->seen.together = is_ring(how);
     return status;
 }

@@ -4,7 +4,9 @@
  * part is summed in the order 0, 1, ..., N-1, as the star and the gathering of frames do. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "coll/coll.h"
+#include "comm/link.h"
 #include "kernels/kernels.h"
 
 typedef struct direct {
@@ -79,6 +81,7 @@ tithe_status ti_direct_scatter(tithe_comm *comm, float *const *vectors, size_t n
         for (unsigned part = 0; part < comm->size && !status; part++)
             if (part != comm->first + i) status = send_part(&d, comm->first + i, part, part, error);
     for (unsigned i = 0; i < comm->local && !status; i++) status = sum_part(&d, comm->first + i, error);
+    comm->seen.together = true; /* everybody has heard of everybody */
     return status ? status : ti_comm_flush(comm, error);
 }
 
@@ -86,6 +89,7 @@ static tithe_status hand_out(const direct *d, tithe_error *error)
 {
     tithe_comm *comm = d->comm;
     tithe_status status = TITHE_OK;
+    const double start = clock_now();
     for (unsigned i = 0; i < comm->local; i++)
         for (unsigned r = 0; r < comm->size && !status; r++)
             if (r != comm->first + i) status = send_part(d, comm->first + i, r, comm->first + i, error);
@@ -99,6 +103,10 @@ static tithe_status hand_out(const direct *d, tithe_error *error)
             else if (bytes)
                 memcpy(local_part(d, me, part), local_part(d, part, part), bytes);
         }
+    const size_t own = length(d, comm->first);
+    if (!status)
+        ti_link_round(comm, (comm->size - 1) * length(d, 0) * sizeof(float), (d->n - own) * sizeof(float),
+                      start);
     return status ? status : ti_comm_flush(comm, error);
 }
 

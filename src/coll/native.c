@@ -20,6 +20,7 @@ static tithe_status reduce_all(tithe_comm *comm, float *const *vectors, size_t n
             "The collective 'native' is the MPI library's own, and there is none on '%s': take ring or tree.",
             comm->transport ? comm->transport->name : "inproc");
     ti_comm_count(comm, 1, reduce_bytes(comm->size, comm->first, n));
+    comm->seen.together = false; /* nobody knows */
     return ti_comm_all_reduce(comm, vectors[0], n, error);
 }
 

@@ -38,6 +38,12 @@ void ti_comm_count(tithe_comm *comm, uint64_t messages, uint64_t bytes)
     comm->sent_bytes += bytes;
 }
 
+void ti_comm_uncount(tithe_comm *comm, uint64_t bytes, uint64_t messages)
+{
+    comm->sent_bytes = bytes;
+    comm->sent_messages = messages;
+}
+
 /* A server gives up a little earlier than those who wait for it: it knows who is missing, and tells them. */
 static double deadline(const tithe_comm *comm)
 {

@@ -30,6 +30,8 @@ static inline bool comm_is_local(const tithe_comm *comm, unsigned rank)
 
 /* A message that needs no sending, because both ranks are here: it counts all the same. */
 void ti_comm_count(tithe_comm *comm, uint64_t messages, uint64_t bytes);
+/* Back to what the counts were, after something that happens by the clock. */
+void ti_comm_uncount(tithe_comm *comm, uint64_t bytes, uint64_t messages);
 
 tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const void *bytes, size_t length,
                           tithe_error *error);
@@ -44,7 +46,8 @@ tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe
 typedef enum comm_fold {
     COMM_SUM,
     COMM_MOST,
-    COMM_ASK /* a sum that is not counted: it happens by the clock, and no count may depend on that */
+    COMM_ASK /* a sum, but the most of the last number, that is timed (comm/link.h) and not counted: it happens by the
+              * clock, and no count may depend on that */
 } comm_fold;
 
 /* Fold the numbers of all processes, in rank order, and hand the result to all of them. `values` holds those of this
@@ -74,11 +77,20 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
 tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error);
 tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error);
 tithe_status ti_comm_call_state(tithe_comm *comm, bool restore, uint64_t step, tithe_error *error);
+tithe_status ti_comm_call_ping(tithe_comm *comm, unsigned rank, uint64_t length, tithe_error *error);
 /* Is there a server that is none of the ranks? */
 bool ti_comm_has_own_server(const tithe_comm *comm);
 /* What this process has sent; the first worker also answers for a server without ranks. */
 tithe_status ti_comm_sent(tithe_comm *comm, double *bytes, tithe_error *error);
 /* Tell everybody that this process cannot go on. */
 void ti_comm_give_up(tithe_comm *comm, const char *why);
+
+/* ---- a message that is timed (ping.c) --------------------------------------------------------------------- */
+
+/* From this rank to rank 0, or to a server that has none, with a byte in return: how long both took. Called by all
+ * processes; *seconds is set by that rank alone. Not counted. At most 2 COMM_BLOCK bytes. */
+tithe_status ti_comm_ping(tithe_comm *comm, unsigned rank, uint64_t length, double *seconds,
+                          tithe_error *error);
+tithe_status ti_comm_answer_ping(tithe_comm *comm, unsigned rank, uint64_t length, tithe_error *error);
 
 #endif

@@ -3,11 +3,14 @@
  * Where every process has ranks (MPI), numbers are handed along the ranks, each adding its own, and the last one tells
  * all. Where there is a server without ranks (ZeroMQ), all send to it, and it folds in the same order. Both give the same
  * bits as adding in rank order in one process. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "comm/comm.h"
+#include "comm/link.h"
 
 enum {
     CALL_FOLD = 1,
@@ -18,8 +21,10 @@ enum {
     CALL_COLLECT = 6,
     CALL_DELIVER = 7,
     CALL_STATE = 8,
+    CALL_PING = 9,
     CALL_BYTES = 16,
-    MOST_TEXT = 1024
+    MOST_TEXT = 1024,
+    FOLD_BLOCK = 1 << 16 /* numbers: a server holds so many of each rank, however long the vector is */
 };
 
 bool ti_comm_has_own_server(const tithe_comm *comm)
@@ -27,17 +32,12 @@ bool ti_comm_has_own_server(const tithe_comm *comm)
     return comm->transport && comm->server == comm->size;
 }
 
-static void uncount(tithe_comm *comm, uint64_t bytes, uint64_t messages)
-{
-    comm->sent_bytes = bytes;
-    comm->sent_messages = messages;
-}
-
 static void fold(comm_fold how, double *values, const double *more, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (how != COMM_MOST) values[i] += more[i];
-        if (how == COMM_MOST && more[i] > values[i]) values[i] = more[i];
+        const bool most = how == COMM_MOST || (how == COMM_ASK && i + 1 == n);
+        if (!most) values[i] += more[i];
+        if (most && more[i] > values[i]) values[i] = more[i];
     }
 }
 
@@ -67,6 +67,11 @@ tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error)
 tithe_status ti_comm_call_state(tithe_comm *comm, bool restore, uint64_t step, tithe_error *error)
 {
     return call(comm, CALL_STATE, restore, step, error);
+}
+
+tithe_status ti_comm_call_ping(tithe_comm *comm, unsigned rank, uint64_t length, tithe_error *error)
+{
+    return call(comm, CALL_PING, rank, length, error);
 }
 
 tithe_status ti_comm_sent(tithe_comm *comm, double *bytes, tithe_error *error)
@@ -110,30 +115,42 @@ static tithe_status fold_along(tithe_comm *comm, comm_fold how, double *values, 
         memcpy(values, room, bytes);
     }
     if (rank == last) return to_everybody(comm, last, values, bytes, error);
+    const double start = clock_now();
     status = ti_comm_send(comm, rank, rank + 1, values, bytes, error);
     if (!status) status = ti_comm_flush(comm, error);
     if (!status) status = ti_comm_receive(comm, rank, last, values, bytes, error);
+    if (!status && how == COMM_ASK && rank == 0) ti_link_hear(comm, (clock_now() - start) / comm->size);
     return status;
 }
 
-static tithe_status fold_at_server(tithe_comm *comm, comm_fold how, double *values, size_t n,
+/* When asked, the server says behind the sum for how long it held this rank's numbers, if it knows, the rest was on the
+ * way; and what it has sent itself. */
+static tithe_status fold_at_server(tithe_comm *comm, comm_fold how, double *values, double *room, size_t n,
                                    tithe_error *error)
 {
-    const size_t bytes = n * sizeof *values;
+    const size_t bytes = n * sizeof *values, back = bytes + (how == COMM_ASK ? 2 * sizeof *room : 0);
     tithe_status status = call(comm, CALL_FOLD, how, n, error);
+    const double start = clock_now();
     if (!status) status = ti_comm_send(comm, comm->first, comm->server, values, bytes, error);
     if (!status) status = ti_comm_flush(comm, error);
-    if (!status) status = ti_comm_receive(comm, comm->first, comm->server, values, bytes, error);
-    return status;
+    if (!status) status = ti_comm_receive(comm, comm->first, comm->server, room, back, error);
+    if (status) return status;
+    memcpy(values, room, bytes);
+    if (how == COMM_ASK) {
+        ti_link_hear(comm, isnan(room[n]) ? 0 : (clock_now() - start - room[n]) / 2);
+        comm->seen.server_sent = room[n + 1];
+    }
+    return TITHE_OK;
 }
 
 static tithe_status fold_all(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error)
 {
-    if (ti_comm_has_own_server(comm)) return fold_at_server(comm, how, values, n, error);
-    double *room = malloc(n * sizeof *room);
+    double *room = malloc((n + 2) * sizeof *room);
     if (!room)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
-    const tithe_status status = fold_along(comm, how, values, room, n, error);
+    const tithe_status status = ti_comm_has_own_server(comm)
+                                    ? fold_at_server(comm, how, values, room, n, error)
+                                    : fold_along(comm, how, values, room, n, error);
     free(room);
     return status;
 }
@@ -144,9 +161,11 @@ tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_
     const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
     const char *phase = comm->phase;
     if (!phase) comm->phase = "adding up losses and totals";
-    const tithe_status status = fold_all(comm, how, values, n, error);
+    tithe_status status = TITHE_OK;
+    for (size_t done = 0; done < n && !status; done += FOLD_BLOCK)
+        status = fold_all(comm, how, values + done, n - done < FOLD_BLOCK ? n - done : FOLD_BLOCK, error);
     comm->phase = phase;
-    if (how == COMM_ASK) uncount(comm, sent, messages);
+    if (how == COMM_ASK) ti_comm_uncount(comm, sent, messages);
     return status;
 }
 
@@ -235,9 +254,52 @@ tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *erro
 
 /* ---- the server ---------------------------------------------------------------------------------------------- */
 
-static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_error *error)
+/* When did the message come that was just asked for? Nobody knows (NAN) unless it was waited for: others wait in a queue. */
+static double arrival(const tithe_comm *comm, double waited_before)
+{
+    const double moment = 2e-5; /* seconds that it takes to find one there */
+    return comm->waited - waited_before > moment ? clock_now() : NAN;
+}
+
+/* The numbers of rank 0 come with its call. Of the others, one after the other is asked first. */
+static tithe_status fold_timed(tithe_comm *comm, double *rows, double *came, size_t n, tithe_error *error)
+{
+    const unsigned size = comm->size, first = comm->seen.updates++;
+    const double sent = (double)comm->sent_bytes;
+    tithe_status status = TITHE_OK;
+    for (unsigned i = 0; i < size && !status; i++) {
+        const unsigned r = i == 0 ? 0 : 1 + (first + i) % (size - 1);
+        const double waited = comm->waited;
+        status = ti_comm_receive(comm, comm->server, r, rows + r * (n + 2), n * sizeof *rows, error);
+        if (r) came[r] = arrival(comm, waited);
+    }
+    for (unsigned r = 1; r < size && !status; r++) fold(COMM_ASK, rows, rows + r * (n + 2), n);
+    for (unsigned r = 0; r < size && !status; r++) {
+        double *row = rows + r * (n + 2);
+        if (r) memcpy(row, rows, n * sizeof *row);
+        row[n] = clock_now() - came[r];
+        row[n + 1] = sent;
+        status = ti_comm_send(comm, comm->server, r, row, (n + 2) * sizeof *row, error);
+    }
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+static tithe_status serve_asked(tithe_comm *comm, size_t n, double called, tithe_error *error)
 {
     const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
+    double *rows = n <= MOST_TEXT ? malloc((n + 3) * comm->size * sizeof *rows) : NULL;
+    if (!rows)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
+    double *came = rows + (n + 2) * comm->size;
+    came[0] = called;
+    const tithe_status status = fold_timed(comm, rows, came, n, error);
+    free(rows);
+    ti_comm_uncount(comm, sent, messages);
+    return status;
+}
+
+static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_error *error)
+{
     double *values = n <= UINT32_MAX ? malloc(2 * n * sizeof *values) : NULL;
     if (!values)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
@@ -249,7 +311,6 @@ static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_
     }
     if (!status) status = to_everybody(comm, comm->server, values, n * sizeof *values, error);
     free(values);
-    if (how == COMM_ASK) uncount(comm, sent, messages);
     return status;
 }
 
@@ -273,13 +334,19 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
     for (;;) {
         uint8_t bytes[CALL_BYTES];
         comm->phase = "waiting for the next step";
+        const double waited = comm->waited;
         tithe_status status = ti_comm_receive(comm, comm->server, 0, bytes, sizeof bytes, error);
+        const double called = arrival(comm, waited);
         if (status) return status;
         comm->phase = "adding up losses and totals";
         const uint32_t what = get_u32(bytes);
         if (what == CALL_END) return TITHE_OK;
-        if (what == CALL_FOLD) {
+        if (what == CALL_FOLD && get_u32(bytes + 4) == COMM_ASK) {
+            status = serve_asked(comm, (size_t)get_u64(bytes + 8), called, error);
+        } else if (what == CALL_FOLD) {
             status = serve_fold(comm, (comm_fold)get_u32(bytes + 4), (size_t)get_u64(bytes + 8), error);
+        } else if (what == CALL_PING) {
+            status = ti_comm_answer_ping(comm, get_u32(bytes + 4), get_u64(bytes + 8), error);
         } else if (what == CALL_AGREE) {
             char agreed[MOST_TEXT] = "";
             status = judge(comm, comm->server, NULL, false, agreed, error);

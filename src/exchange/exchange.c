@@ -203,6 +203,7 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
     const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
     const double busy = ex->totals.encode + ex->totals.decode;
     comm->phase = "exchanging gradients";
+    comm->seen.together = false; /* ranks have computed since (comm.h) */
     status = ex->scheme->run(ex, update, error);
     comm->phase = NULL;
     if (status) return status;

@@ -119,6 +119,8 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .transfer = t.transfer,
         .decode = t.decode,
         .other = r->other,
+        .latency = r->link.latency,
+        .bandwidth = r->link.bandwidth,
         .overlap = t.overlap,
         .messages = all.messages,
         .scheme = e.scheme,

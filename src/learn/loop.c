@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "comm/comm.h"
+#include "comm/link.h"
 #include "learn/checkpoint.h"
 
 /* Below so many numbers in all, waking threads takes longer than the work. */
@@ -353,7 +354,7 @@ static tithe_status start(run *r, tithe_error *error)
 }
 
 /* Records may be minutes apart. Twice a second all processes ask each other whether somebody wants to stop, which also
- * tells an idle server that they are alive. The first one says after how many steps they do it next. */
+ * tells an idle server that they are alive; what their messages say about the link goes with it. The first one says after how many steps they do it next. */
 static tithe_status check_in(run *r, tithe_error *error)
 {
     if (!run_is_remote(r) || r->step < r->next_check) return TITHE_OK;
@@ -361,7 +362,7 @@ static tithe_status check_in(run *r, tithe_error *error)
     const double steps = (double)(r->step - r->checked);
     double values[2] = {r->asked, 0}; /* 1: the distance to the next one, at most twice the last */
     if (r->comm->first == 0) values[1] = floor(fmin(2 * steps, steps * half_a_second / fmax(took, 1e-9)));
-    const tithe_status status = ti_comm_fold(r->comm, COMM_ASK, values, 2, error);
+    const tithe_status status = ti_link_meet(r->comm, &r->link, values, 2, false, error);
     if (values[0] > 0) r->stopped = true;
     r->checked = r->step;
     r->checked_at = now;

@@ -8,6 +8,7 @@
 #include "learn/network.h"
 #include "learn/steps.h"
 #include "learn/theory.h"
+#include "tithe/link.h"
 
 enum { MOST_LAYERS = 16 };
 
@@ -67,6 +68,7 @@ typedef struct run {
     bool asked, stopped;          /* the caller wants to stop; all processes do so now */
     uint64_t next_check, checked; /* steps after which the processes ask each other whether to go on */
     double checked_at;
+    tithe_link_estimate link; /* what their messages say about it; the same on all processes */
     tithe_trace_record last;
     uint64_t saved;           /* step of the last checkpoint */
     double sent_before;       /* bytes, before the run was resumed */

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "comm/comm.h"
+#include "comm/link.h"
 #include "learn/checkpoint.h"
 
 tithe_train_options tithe_train_defaults(void)
@@ -65,6 +66,9 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->speedup_mean = r->speedup_sum / measured;
     result->speedup_least = r->measured > 0 ? r->speedup_least : NAN;
     result->residual_most = isnan(r->threshold) || !r->feedback->scaled ? NAN : r->residual_most;
+    result->latency = r->link.latency;
+    result->bandwidth = r->link.bandwidth;
+    result->probe_bytes = r->link.probe_bytes;
     result->constants = r->constants;
     result->complexity = complexity_of(r);
     snprintf(result->model_hash, sizeof result->model_hash, "%016llx",
@@ -86,6 +90,7 @@ static tithe_status end_together(run *r, tithe_error *error)
     double most[] = {-r->kept_least, -r->speedup_least, r->residual_most};
     tithe_status status = ti_comm_fold(r->comm, COMM_SUM, sums, 4, error);
     if (!status) status = ti_comm_fold(r->comm, COMM_MOST, most, 3, error);
+    if (!status) status = ti_link_meet(r->comm, &r->link, NULL, 0, true, error);
     if (!status) status = ti_comm_dismiss_server(r->comm, error);
     r->measured = sums[0];
     r->level_sum = sums[1];
@@ -112,7 +117,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");
     tithe_train_options o = *options;
     default_end(&o);
-    run r = {.o = &o};
+    run r = {.o = &o, .link = tithe_link_start()};
     double *x = result->x;
     const size_t room = result->x_room;
     *result = (tithe_train_result){.x = x, .x_room = room};

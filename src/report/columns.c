@@ -39,6 +39,8 @@ static const tithe_column columns[] = {
     NUMBER(transfer, "s", "of these, moving frames"),
     NUMBER(decode, "s", "of these, decoding and adding"),
     NUMBER(other, "s", "of these, in the update and in evaluating the loss"),
+    NUMBER(latency, "s", "of the link, one way, as the messages so far say"),
+    NUMBER(bandwidth, "B/s", "of the link, as the messages so far say"),
     NUMBER(overlap, "s", "of waiting, moving and decoding, what passed while the next bucket was encoded"),
     NUMBER(messages, "", "messages with gradients so far"),
     TEXT(scheme, "who sent what to whom"),

@@ -63,7 +63,7 @@ static const variant variants[] = {
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
-static group *make(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool)
+static group *make_over(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool, bool one_thread)
 {
     const wanted w = {.codec = v->codec,
                       .feedback = v->feedback,
@@ -78,12 +78,18 @@ static group *make(const variant *v, size_t bucket_bytes, bool overlap, tithe_po
                       .cost = "packet:payload=127,c0=0,c1=127"};
     tithe_exchange_config config;
     group *g = group_start(&w, &config);
+    g->comm.one_thread = one_thread;
     config.layers = layers;
     config.layer_count = LAYERS;
     config.bucket_bytes = bucket_bytes;
     config.overlap = overlap;
     if (tithe_exchange_create(&config, N, &g->ex, &g->error)) fail_msg("%s: %s", v->codec, g->error.text);
     return g;
+}
+
+static group *make(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool)
+{
+    return make_over(v, bucket_bytes, overlap, pool, false);
 }
 
 static void expect_same(group *a, group *b)
@@ -111,6 +117,7 @@ static void test_overlap_changes_nothing(void **state)
         group *plain = make(&variants[v], 4 * 600, false, NULL);
         group *side = make(&variants[v], 4 * 600, true, NULL), *threads = make(&variants[v], 4 * 600, true, pool);
         group *layered = make(&variants[v], 4 * 600, true, NULL);
+        group *alone = make_over(&variants[v], 4 * 600, true, NULL, true); /* ranks that only this thread may use */
         assert_int_equal(tithe_exchange_buckets(side->ex), 5);
         for (unsigned s = 0; s < STEPS; s++) {
             float *x = gradients_make(RANKS, N, s);
@@ -120,6 +127,8 @@ static void test_overlap_changes_nothing(void **state)
             group_finish(side);
             group_put_all(threads, x, 0.5);
             group_finish(threads);
+            group_put_all(alone, x, 0.5);
+            group_finish(alone);
             for (unsigned r = 0; r < RANKS; r++)
                 for (size_t l = LAYERS, at = N; l-- > 0;) {
                     at -= layers[l];
@@ -130,14 +139,16 @@ static void test_overlap_changes_nothing(void **state)
             expect_same(plain, side);
             expect_same(plain, threads);
             expect_same(plain, layered);
+            expect_same(plain, alone);
             free(x);
         }
-        assert_true(tithe_exchange_total(plain->ex).overlap == 0);
+        assert_true(tithe_exchange_total(plain->ex).overlap == 0 && tithe_exchange_total(alone->ex).overlap == 0);
         assert_true(tithe_exchange_total(side->ex).overlap >= 0);
         group_free(plain);
         group_free(side);
         group_free(threads);
         group_free(layered);
+        group_free(alone);
     }
     tithe_pool_free(pool);
 }

@@ -82,7 +82,7 @@ SAME = ["model_hash", "steps", "loss", "gap", "uplink_bytes", "downlink_bytes", 
 
 def compare(transports):
     for i, (name, options) in enumerate(METHODS.items()):
-        workers = 3 if i % 2 else 4
+        workers = (4, 3, 2)[i % 3]
         common = [*DATA, *options.split(), "--steps", "12", "--json", "-"]
         here = answer([tithe, "train", "--workers", str(workers), *common], f"{name} in one process")
         if "mpi" in transports:

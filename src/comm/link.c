@@ -1,0 +1,237 @@
+/* link.c - latency and bandwidth of the link, from the messages of a running job.
+ *
+ * The clocks of ranks differ, and who receives also waits for a sender that is late. Two kinds of messages say something
+ * all the same:
+ *
+ * Rounds in which everybody sends to one and receives from one. The mean over the ranks of (receives - sends), each by
+ * its own clock, is latency + bytes/bandwidth: what a rank was late in the one term it is early in the next, as in NTP. That
+ * holds as long as nobody is so late that its message is there before it looks; so a round counts only when all ranks
+ * have heard of each other just before (`together`). After N-1 rounds of a ring nobody enters later than its predecessor
+ * and one latency. Counted are the rounds of a ring after that, and the second half of `direct`. In a tree, a star or a
+ * broadcast some ranks only send, and `native` does not tell; there it takes a probe.
+ *
+ * The sums of an update (ti_comm_fold with COMM_ASK), which are short. Along a chain, rank 0 gets its answer after N
+ * latencies, since by the same argument rank k is there when the sum is, k latencies later. A server says for how long it
+ * held a rank's message, if it had to wait for it and so knows when it came; the rest is two latencies. What disturbs
+ * these makes them longer only, so of the last few the smallest is taken by each rank, and of the ranks' the largest:
+ * collectives wait for the slowest link.
+ *
+ * The bandwidth is the median over the last few updates of bytes / (seconds - latency), or of the slope between two
+ * messages where lengths differ: whatever a message costs besides, a bucket of bytes that passes unhindered or one more
+ * round trip of a protocol, is in both. Messages too short for their time to differ from a latency say nothing; then
+ * ranks take turns with two probes each, as long as 1 % of the bytes sent so far has room for, and the lower quartile is
+ * taken: a worker beside the server has no slow link. */
+#include "comm/link.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "comm/comm.h"
+
+enum {
+    REPORT = 2 * TITHE_LINK_ROUNDS + 2, /* numbers of a report: rounds, and a probe */
+    FIRST_PING = 1 << 14,
+    MOST_POINTS = TITHE_LINK_WINDOW * TITHE_LINK_ROUNDS
+};
+static const double BUDGET = 0.01;
+static const double NOISE = 1e-4; /* seconds that a system may take to wake a process up */
+
+/* ---- what is timed ---------------------------------------------------------------------------------------- */
+
+void ti_link_round(tithe_comm *comm, uint64_t longest, uint64_t bytes, double start)
+{
+    if (!comm->transport || comm->local != 1) return;
+    tithe_link_round *least = comm->seen.rounds;
+    for (unsigned i = 1; i < TITHE_LINK_ROUNDS; i++)
+        if (comm->seen.rounds[i].longest < least->longest) least = &comm->seen.rounds[i];
+    if (longest >= least->longest) *least = (tithe_link_round){longest, (double)bytes, clock_now() - start};
+}
+
+void ti_link_hear(tithe_comm *comm, double latency)
+{
+    comm->seen.latency[comm->seen.updates++ % TITHE_LINK_WINDOW] = latency;
+}
+
+/* 0: this process has no say in it. */
+static double least_latency(const tithe_comm *comm)
+{
+    double least = 0;
+    for (unsigned i = 0; i < TITHE_LINK_WINDOW; i++) {
+        const double here = comm->seen.latency[i];
+        if (here > 0 && (least == 0 || here < least)) least = here;
+    }
+    return least;
+}
+
+/* ---- what it says ----------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value below which this share of all lies; without interpolation. */
+static double quantile(double *values, size_t count, double share)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return values[(size_t)(share * (double)(count - 1))];
+}
+
+static double moving(const tithe_link_point *p, double latency)
+{
+    return p->seconds - p->hops * latency;
+}
+
+/* Is the time of this message more than latency? */
+static bool tells(const tithe_link_point *p, double latency)
+{
+    return p->bytes > 0 && moving(p, latency) > fmax(p->hops * latency / 2, NOISE);
+}
+
+/* Not more than this share of the messages went slower; NAN: the one that stands there was too short to tell. One that was
+ * held up looks like a telling one, so it is not for a single message to say that it tells. */
+static double fit(const tithe_link_point *points, size_t all, double latency, double share)
+{
+    double ratios[MOST_POINTS], slopes[MOST_POINTS * MOST_POINTS / 2], longest = 0;
+    size_t count = 0, telling = 0, pairs = 0;
+    for (size_t i = 0; i < all; i++) longest = fmax(longest, points[i].bytes);
+    for (size_t i = 0; i < all; i++) {
+        const tithe_link_point *a = &points[i];
+        if (a->bytes > 0 && 2 * a->bytes >= longest) {
+            ratios[count++] = moving(a, latency) > 0 ? a->bytes / moving(a, latency) : INFINITY;
+            telling += tells(a, latency);
+        }
+        for (size_t j = 0; j < all && tells(a, latency); j++) {
+            const tithe_link_point *b = &points[j];
+            const double longer = moving(b, latency) - moving(a, latency);
+            if (b->group != a->group || b->bytes < 2 * a->bytes || !tells(b, latency)) continue;
+            slopes[pairs++] = longer > 0 ? (b->bytes - a->bytes) / longer : INFINITY;
+        }
+    }
+    if (telling <= (size_t)(share * (double)(count > 0 ? count - 1 : 0))) return NAN;
+    const double slope = pairs && 2 * pairs >= count ? quantile(slopes, pairs, share) : NAN;
+    return isfinite(slope) ? slope : quantile(ratios, count, share);
+}
+
+static double fit_rounds(const tithe_link_point *rounds, size_t all, double latency)
+{
+    return fit(rounds, all, latency, 0.5);
+}
+
+static double fit_pings(const tithe_link_estimate *link)
+{
+    return fit(link->pings, TITHE_LINK_WINDOW, link->latency, 0.25);
+}
+
+void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_point *rounds,
+                   tithe_link_point ping)
+{
+    if (latency > 0) link->latency = latency;
+    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++)
+        link->rounds[link->reports % TITHE_LINK_WINDOW * TITHE_LINK_ROUNDS + i] = rounds[i];
+    link->reports++;
+    if (ping.bytes > 0) link->pings[link->answered++ % TITHE_LINK_WINDOW] = ping;
+    if (isnan(link->latency)) return;
+    if (ping.bytes > 0 && isnan(fit_pings(link)) && link->ping_length < COMM_BLOCK) link->ping_length *= 2;
+    double bandwidth = fit_rounds(link->rounds, MOST_POINTS, link->latency);
+    if (isnan(bandwidth)) bandwidth = fit_pings(link);
+    if (!isnan(bandwidth)) link->bandwidth = bandwidth; /* otherwise nothing is known to have changed */
+}
+
+/* ---- an update -------------------------------------------------------------------------------------------- */
+
+tithe_link_estimate tithe_link_start(void)
+{
+    return (tithe_link_estimate){.latency = NAN, .bandwidth = NAN, .ping_length = FIRST_PING};
+}
+
+static void write_report(const tithe_link_seen *seen, double *report)
+{
+    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++) {
+        report[2 * i] = seen->rounds[i].bytes;
+        report[2 * i + 1] = seen->rounds[i].seconds;
+    }
+    report[REPORT - 2] = seen->ping_bytes;
+    report[REPORT - 1] = seen->ping_seconds;
+}
+
+/* True: the rounds were enough, so that no probe is needed. */
+static bool read_report(tithe_link_estimate *link, unsigned size, const double *report, double latency)
+{
+    tithe_link_point rounds[TITHE_LINK_ROUNDS];
+    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++)
+        rounds[i] = (tithe_link_point){report[2 * i] / size, report[2 * i + 1] / size, 1, link->reports};
+    ti_link_learn(link, latency, rounds,
+                  (tithe_link_point){report[REPORT - 2], report[REPORT - 1], 2, link->answered / 2});
+    return !isnan(fit_rounds(rounds, TITHE_LINK_ROUNDS, link->latency));
+}
+
+/* Long ones are more exact, so one is as long as a quarter of the room that there is, within limits; and every other one
+ * is twice as long, for a slope. */
+static uint64_t next_length(const tithe_link_estimate *link, double room)
+{
+    uint64_t length = link->ping_length;
+    while (length < COMM_BLOCK && 8 * (double)length <= room) length *= 2;
+    return length << (link->pinged % 2);
+}
+
+/* The ranks take turns, with rank 0 or with a server that has none. */
+static tithe_status probe(tithe_comm *comm, tithe_link_estimate *link, uint64_t length, tithe_error *error)
+{
+    const bool served = ti_comm_has_own_server(comm);
+    const unsigned rank = served ? link->pinged / 2 % comm->size : 1 + link->pinged / 2 % (comm->size - 1);
+    double seconds = 0;
+    const tithe_status status = ti_comm_ping(comm, rank, length, &seconds, error);
+    link->pinged++;
+    link->probe_bytes += (double)length;
+    if (seconds > 0) {
+        comm->seen.ping_bytes = (double)length;
+        comm->seen.ping_seconds = seconds;
+    }
+    return status;
+}
+
+tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *values, size_t n, bool last,
+                          tithe_error *error)
+{
+    if (!comm->transport || comm->local == comm->size) return TITHE_OK;
+    double all[LINK_VALUES + REPORT + 2] = {0};
+    const bool reports = link->reports_next;
+    size_t count = 0;
+    for (; count < n && n <= LINK_VALUES; count++) all[count] = values[count];
+    double *sent = &all[count++], *report = &all[count];
+    *sent = (double)comm->sent_bytes;
+    if (reports) {
+        write_report(&comm->seen, report);
+        count += REPORT;
+        comm->seen.ping_bytes = comm->seen.ping_seconds = 0;
+    }
+    double *latency = &all[count++]; /* the last one: of all processes the most */
+    *latency = least_latency(comm);
+    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++) comm->seen.rounds[i] = (tithe_link_round){0};
+    tithe_status status = ti_comm_fold(comm, COMM_ASK, all, count, error);
+    if (status) return status;
+    for (size_t i = 0; i < n; i++) values[i] = all[i];
+
+    if (*latency > 0) link->latency = *latency;
+    const double messages = 2.0 * (ti_comm_has_own_server(comm) ? comm->size : comm->size - 1);
+    const double cost = REPORT * sizeof(double) * messages;
+    bool told = true;
+    if (reports) {
+        link->probe_bytes += cost;
+        told = read_report(link, comm->size, report, *latency);
+    }
+    const double room = BUDGET * (*sent + comm->seen.server_sent) - link->probe_bytes - cost;
+    link->reports_next = room >= 0;
+    const uint64_t length = next_length(link, room);
+    if (!told && !last && !isnan(link->latency) && link->pinged == link->answered && room >= (double)length)
+        status = probe(comm, link, length, error);
+    return status;
+}
+
+tithe_status tithe_link_update(tithe_comm *comm, tithe_link_estimate *link, tithe_error *error)
+{
+    return ti_link_meet(comm, link, NULL, 0, false, error);
+}

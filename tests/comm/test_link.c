@@ -1,0 +1,275 @@
+/* test_link.c - the estimate of a link: from times that are made up, so that latency and bandwidth are known; and over a
+ * transport (the threads of examples/own_transport.c), where all ranks must hold the same and counts must not change. */
+#include "comm/link.h"
+
+int example_main(void);
+#define main example_main
+#include "../../examples/own_transport.c"
+#undef main
+
+#include "support.h"
+
+/* ---- times that are made up ------------------------------------------------------------------------------- */
+
+typedef struct made_up {
+    double latency, bandwidth;
+    double noise;     /* relative, of every time */
+    double straggler; /* share of the rounds that take ten times as long */
+    double besides;   /* seconds that a message takes besides latency and bytes */
+} made_up;
+
+static double taken(const made_up *m, dice *d, double bytes)
+{
+    const double clean = m->latency + m->besides + bytes / m->bandwidth;
+    const double noisy = clean * (1 + m->noise * fabs(roll_gauss(d)));
+    return roll_unit(d) < m->straggler ? 10 * noisy : noisy;
+}
+
+/* One report with rounds of `bytes`, the second half of them `times` as long. */
+static void report(tithe_link_estimate *link, const made_up *m, dice *d, double bytes, double times)
+{
+    tithe_link_point rounds[TITHE_LINK_ROUNDS];
+    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++) {
+        const double length = bytes * (2 * i < TITHE_LINK_ROUNDS ? 1 : times);
+        rounds[i] = (tithe_link_point){length, taken(m, d, length), 1, link->reports};
+    }
+    ti_link_learn(link, m->latency * (1 + m->noise * roll_unit(d)), rounds, (tithe_link_point){0});
+}
+
+static bool is_near(double value, double wanted, double share)
+{
+    return fabs(value - wanted) <= share * wanted;
+}
+
+static void both_are_found(void **state)
+{
+    (void)state;
+    static const double latencies[] = {2e-5, 1e-3, 1e-2}, bandwidths[] = {1.25e6, 1.25e7, 1.25e9};
+    for (unsigned l = 0; l < 3; l++)
+        for (unsigned b = 0; b < 3; b++)
+            for (unsigned seed = 0; seed < 50; seed++) {
+                const made_up m = {latencies[l], bandwidths[b], 0.03, 0.1, 0};
+                dice d = {seed};
+                tithe_link_estimate link = tithe_link_start();
+                const double bytes = fmax(4 * m.latency, 1e-3) * m.bandwidth;
+                for (unsigned i = 0; i < 8; i++) report(&link, &m, &d, bytes, 1);
+                expect(is_near(link.latency, m.latency, 0.04), "latency %g, not %g", link.latency, m.latency);
+                expect(is_near(link.bandwidth, m.bandwidth, 0.12), "bandwidth %g, not %g", link.bandwidth,
+                       m.bandwidth);
+            }
+}
+
+/* In the middle of a run; and back. */
+static void a_change_is_followed(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < 50; seed++) {
+        made_up m = {1e-3, 1.25e7, 0.03, 0.1, 0};
+        dice d = {seed};
+        tithe_link_estimate link = tithe_link_start();
+        for (unsigned phase = 0; phase < 4; phase++) {
+            m.bandwidth = phase % 2 ? 1.25e6 : 1.25e7;
+            m.latency = phase % 2 ? 2e-3 : 1e-3;
+            for (unsigned i = 0; i < 4; i++) report(&link, &m, &d, 125000, 1); /* two seconds, in a job */
+            expect(is_near(link.bandwidth, m.bandwidth, 0.2), "phase %u: bandwidth %g, not %g", phase,
+                   link.bandwidth, m.bandwidth);
+        }
+    }
+}
+
+/* With two lengths, what every message takes besides does not count; with one, it is in the bandwidth. */
+static void lengths_tell_what_one_length_cannot(void **state)
+{
+    (void)state;
+    const made_up m = {1e-3, 1.25e7, 0.01, 0, 5e-3};
+    dice d = {7};
+    tithe_link_estimate one = tithe_link_start(), two = tithe_link_start();
+    for (unsigned i = 0; i < 6; i++) {
+        report(&one, &m, &d, 500000, 1);
+        report(&two, &m, &d, 125000, 4);
+    }
+    expect(is_near(two.bandwidth, m.bandwidth, 0.05), "two lengths: %g", two.bandwidth);
+    const double effective = 500000 / (500000 / m.bandwidth + m.besides);
+    expect(is_near(one.bandwidth, effective, 0.05), "one length: %g, not %g", one.bandwidth, effective);
+}
+
+static void unknown_is_no_guess(void **state)
+{
+    (void)state;
+    made_up m = {1e-2, 1.25e7, 0.03, 0.2, 0}; /* short messages that are held up do not tell either */
+    dice d = {1};
+    tithe_link_estimate link = tithe_link_start();
+    assert_true(isnan(link.latency) && isnan(link.bandwidth) && link.probe_bytes == 0);
+    const tithe_link_point none[TITHE_LINK_ROUNDS] = {{0}};
+    ti_link_learn(&link, 0, none, (tithe_link_point){0});
+    assert_true(isnan(link.latency) && isnan(link.bandwidth));
+    tithe_link_point rounds[TITHE_LINK_ROUNDS] = {{1e6, 0.1, 1, 0}};
+    ti_link_learn(&link, 0, rounds, (tithe_link_point){0}); /* long, but the latency is not known */
+    assert_true(isnan(link.bandwidth));
+    link = tithe_link_start();
+    for (unsigned i = 0; i < 8; i++) report(&link, &m, &d, 1000, 1); /* 80 us beside 10 ms say nothing */
+    assert_true(is_near(link.latency, m.latency, 0.04) && isnan(link.bandwidth));
+    m.straggler = 0;
+    report(&link, &m, &d, 1e6, 1);
+    const double known = link.bandwidth;
+    assert_true(is_near(known, m.bandwidth, 0.12));
+    for (unsigned i = 0; i < 20; i++) ti_link_learn(&link, 0, none, (tithe_link_point){0});
+    assert_true(link.bandwidth == known); /* nothing says that it has changed */
+}
+
+/* Probes that say nothing get longer; once one does, they stay. */
+static void probes_grow_until_they_tell(void **state)
+{
+    (void)state;
+    const made_up m = {1e-3, 1.25e7, 0.02, 0, 0};
+    dice d = {3};
+    tithe_link_estimate link = tithe_link_start();
+    const tithe_link_point none[TITHE_LINK_ROUNDS] = {{0}};
+    for (unsigned i = 0; i < 20; i++) {
+        const double bytes = (double)(link.ping_length << i % 2);
+        const double there_and_back = taken(&m, &d, bytes) + taken(&m, &d, 1);
+        ti_link_learn(&link, m.latency, none, (tithe_link_point){bytes, there_and_back, 2, i / 2});
+    }
+    expect(link.ping_length >= 8192 && link.ping_length <= 65536, "%llu bytes",
+           (unsigned long long)link.ping_length);
+    expect(is_near(link.bandwidth, m.bandwidth, 0.25), "bandwidth %g, not %g", link.bandwidth, m.bandwidth);
+}
+
+/* ---- over a transport ------------------------------------------------------------------------------------- */
+
+enum { MOST_RANKS = 5, STEPS = 40, NUMBERS = 4000 };
+
+typedef struct process {
+    pthread_t thread;
+    tithe_comm comm;
+    const char *collective;
+    bool updates;
+    float *vector, *scratch;
+    tithe_link_estimate link;
+    double sum;
+    tithe_link_seen seen; /* after the first step */
+    tithe_status status;
+    tithe_error error;
+} process;
+
+static void *work(void *argument)
+{
+    process *p = argument;
+    p->link = tithe_link_start();
+    for (unsigned step = 0; step < STEPS && !p->status; step++) {
+        p->comm.seen.together = false;
+        for (size_t i = 0; i < NUMBERS; i++) p->vector[i] = (float)(p->comm.first + 1);
+        p->status = tithe_all_reduce(&p->comm, tithe_collective_find(p->collective), &p->vector, NUMBERS,
+                                     p->scratch, &p->error);
+        if (step == 0) p->seen = p->comm.seen;
+        double values[2] = {1, p->comm.first};
+        if (!p->status && p->updates)
+            p->status = ti_link_meet(&p->comm, &p->link, values, 2, step + 1 == STEPS, &p->error);
+        p->sum += values[0] + values[1];
+    }
+    return NULL;
+}
+
+static uint64_t run(const char *collective, unsigned size, bool updates, process *all)
+{
+    network net;
+    uint64_t sent = 0;
+    assert_true(network_open(&net, size));
+    for (unsigned r = 0; r < size; r++) {
+        all[r] = (process){
+            .comm =
+                {.size = size, .first = r, .local = 1, .transport = &queues, .self = &net, .deadline = 60},
+            .collective = collective,
+            .updates = updates,
+            .vector = calloc(NUMBERS, sizeof(float)),
+            .scratch = calloc(NUMBERS, sizeof(float))};
+        assert_true(all[r].vector && all[r].scratch);
+        assert_int_equal(pthread_create(&all[r].thread, NULL, work, &all[r]), 0);
+    }
+    for (unsigned r = 0; r < size; r++) pthread_join(all[r].thread, NULL);
+    for (unsigned r = 0; r < size; r++) {
+        expect(all[r].status == TITHE_OK, "%s: %s", collective, all[r].error.text);
+        assert_true(all[r].vector[NUMBERS - 1] == (float)(size * (size + 1) / 2));
+        sent += all[r].comm.sent_bytes;
+        free(all[r].vector);
+        free(all[r].scratch);
+    }
+    queues.close(&net);
+    return sent;
+}
+
+static void all_ranks_hold_the_same_and_counts_stay(void **state)
+{
+    (void)state;
+    static const char *const collectives[] = {"ring", "tree", "star", "direct"};
+    process all[MOST_RANKS];
+    for (unsigned c = 0; c < 4; c++)
+        for (unsigned size = 2; size <= MOST_RANKS; size++) {
+            const uint64_t without = run(collectives[c], size, false, all);
+            const uint64_t with = run(collectives[c], size, true, all);
+            expect(with == without, "%s, %u ranks: %llu bytes with updates, %llu without", collectives[c],
+                   size, (unsigned long long)with, (unsigned long long)without);
+            for (unsigned r = 0; r < size; r++) {
+                const tithe_link_estimate *a = &all[0].link, *b = &all[r].link;
+                assert_memory_equal(&a->latency, &b->latency, sizeof a->latency);
+                assert_memory_equal(&a->bandwidth, &b->bandwidth, sizeof a->bandwidth);
+                assert_memory_equal(a->rounds, b->rounds, sizeof a->rounds);
+                assert_memory_equal(a->pings, b->pings, sizeof a->pings);
+                assert_true(a->probe_bytes == b->probe_bytes && a->latency > 0 && a->reports > 0);
+                assert_true(all[r].sum == STEPS * (size + size * (size - 1) / 2.0));
+            }
+            expect(all[0].link.probe_bytes <= 0.01 * (double)with, "%s, %u ranks: %g bytes of %llu",
+                   collectives[c], size, all[0].link.probe_bytes, (unsigned long long)with);
+        }
+}
+
+/* Rounds are taken where everybody sends and receives, and the same ones on all ranks. */
+static void the_same_rounds_are_timed(void **state)
+{
+    (void)state;
+    process all[MOST_RANKS];
+    for (unsigned size = 2; size <= MOST_RANKS; size++) {
+        static const char *const collectives[] = {"ring", "tree", "star", "direct"};
+        for (unsigned c = 0; c < 4; c++) {
+            run(collectives[c], size, false, all);
+            const bool symmetric = c == 0 || c == 3;
+            for (unsigned r = 0; r < size; r++) {
+                const tithe_link_seen *seen = &all[r].seen;
+                assert_true(seen->together == symmetric);
+                unsigned taken_up = 0;
+                for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++) {
+                    assert_true(seen->rounds[i].longest == all[0].seen.rounds[i].longest);
+                    assert_true(seen->rounds[i].bytes <= (double)seen->rounds[i].longest);
+                    taken_up += seen->rounds[i].longest > 0;
+                }
+                /* the second half of a ring, one round of direct */
+                const unsigned rounds = c == 0 ? size - 1 : c == 3 ? 1 : 0;
+                assert_int_equal(taken_up, rounds < TITHE_LINK_ROUNDS ? rounds : TITHE_LINK_ROUNDS);
+            }
+        }
+    }
+}
+
+static void one_process_has_no_link(void **state)
+{
+    (void)state;
+    tithe_comm comm = tithe_comm_local(4);
+    tithe_link_estimate link = tithe_link_start();
+    assert_int_equal(tithe_link_update(&comm, &link, NULL), TITHE_OK);
+    assert_true(isnan(link.latency) && isnan(link.bandwidth) && link.probe_bytes == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_are_found),
+        cmocka_unit_test(a_change_is_followed),
+        cmocka_unit_test(lengths_tell_what_one_length_cannot),
+        cmocka_unit_test(unknown_is_no_guess),
+        cmocka_unit_test(probes_grow_until_they_tell),
+        cmocka_unit_test(all_ranks_hold_the_same_and_counts_stay),
+        cmocka_unit_test(the_same_rounds_are_timed),
+        cmocka_unit_test(one_process_has_no_link),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
