@@ -55,7 +55,11 @@ int main(void)
     path = os.path.join(folder, "snippet.c")
     open(path, "w", encoding="utf-8").write(program)
     library = os.path.join(build, "libtithe.a")
-    run(f"cc -std=c17 -Wall -I{source}/include snippet.c {library} -lm -lpthread -o snippet && ./snippet", folder)
+    cache = open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8").read()
+    sanitizers = re.search("^TITHE_SANITIZE:[A-Z]*=(.*)$", cache, re.M).group(1).replace(";", ",")
+    flags = f"-fsanitize={sanitizers} " if sanitizers else ""  # the library's; a reader frees elsewhere what is made here
+    run(f"cc -std=c17 -Wall {flags}-I{source}/include snippet.c {library} -lm -lpthread -o snippet && "
+        "ASAN_OPTIONS=detect_leaks=0 ./snippet", folder)
 
 
 with tempfile.TemporaryDirectory() as folder:
