@@ -169,10 +169,9 @@ static void note_child(family *f, pid_t id, int status)
         text_fail("The %s %ld was killed by signal %d, so the others are ended too",
                   f->children[i].server ? "server" : "worker", (long)id, WTERMSIG(status));
         tell(f, SIGTERM, true);
-        f->kill_at = now() + 0.5;
-    } else if (with == EXIT_BAD && isinf(f->kill_at)) {
-        f->kill_at = now() + LAST_WORDS;
     }
+    /* Also where Ctrl-C has been answered already: those who are left would wait for this one. */
+    if (with == EXIT_BAD) f->kill_at = fmin(f->kill_at, now() + (ended ? LAST_WORDS : 0.5));
 }
 
 /* Until all have ended, one way or another. */
