@@ -60,6 +60,33 @@ static process_part begin_mpi(train_settings *s, processes *p)
 /* ---- ZeroMQ --------------------------------------------------------------------------------------------- */
 
 #ifdef TITHE_HAS_ZMQ
+static volatile sig_atomic_t wanted_end; /* how often somebody asked for it */
+
+static void note_end(int number)
+{
+    (void)number;
+    wanted_end++;
+}
+
+static void catch_end(void)
+{
+    struct sigaction action = {.sa_handler = note_end};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    struct sigaction before;
+    sigaction(SIGHUP, NULL, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* nohup means it */
+}
+
+/* A server has nothing to bring to an orderly end, nor has a worker before its run has begun: they stop waiting. From then
+ * on Ctrl-C is for the run (train_catch_interrupt). */
+static bool end_is_wanted(void *context)
+{
+    (void)context;
+    return wanted_end > 0;
+}
+
 static tithe_status join(const train_settings *s, const char *endpoint, bool server, processes *p,
                          tithe_error *error)
 {
@@ -68,7 +95,8 @@ static tithe_status join(const train_settings *s, const char *endpoint, bool ser
                                  .server = server,
                                  .workers = s->run.workers,
                                  .peers = !star,
-                                 .deadline = s->deadline};
+                                 .deadline = s->deadline,
+                                 .stop = end_is_wanted};
     const tithe_status status = tithe_comm_zmq(&o, &p->comm, error);
     p->open = !status;
     return status;
@@ -112,14 +140,6 @@ typedef struct family {
     double kill_at; /* INFINITY: let them run */
 } family;
 
-static volatile sig_atomic_t wanted_end; /* how often somebody asked for it */
-
-static void note_end(int number)
-{
-    (void)number;
-    wanted_end++;
-}
-
 static double now(void)
 {
     struct timespec t;
@@ -149,10 +169,9 @@ static void note_child(family *f, pid_t id, int status)
         text_fail("The %s %ld was killed by signal %d, so the others are ended too",
                   f->children[i].server ? "server" : "worker", (long)id, WTERMSIG(status));
         tell(f, SIGTERM, true);
-        f->kill_at = now() + 0.5;
-    } else if (with == EXIT_BAD && isinf(f->kill_at)) {
-        f->kill_at = now() + LAST_WORDS;
     }
+    /* Also where Ctrl-C has been answered already: those who are left would wait for this one. */
+    if (with == EXIT_BAD) f->kill_at = fmin(f->kill_at, now() + (ended ? LAST_WORDS : 0.5));
 }
 
 /* Until all have ended, one way or another. */
@@ -180,15 +199,6 @@ static int wait_for_all(family *f)
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
     return f->worst;
-}
-
-static void catch_end(void)
-{
-    struct sigaction action = {.sa_handler = note_end};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
 }
 
 /* Sockets of those who were killed are still there. */
@@ -265,11 +275,13 @@ static process_part begin_zmq(train_settings *s, processes *p)
     }
     if (s->role && strcmp(s->role, "server") == 0) {
         if (!s->listen) return fail_part("A server needs --listen, such as --listen tcp://*:5555");
+        catch_end();
         p->status = serve(s, s->listen, p);
         return PART_SERVED;
     }
     if (s->role && strcmp(s->role, "worker") == 0) {
         if (!s->connect) return fail_part("A worker needs --connect, such as --connect tcp://10.0.0.1:5555");
+        catch_end();
         return work(s, s->connect, p);
     }
     return fail_part(

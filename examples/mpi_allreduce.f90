@@ -16,28 +16,18 @@ module tithe
      character(kind=c_char) :: text(240)
   end type
 
-  type, bind(C) :: tithe_comm            ! comm.h
-     integer(c_int) :: size, first, local, server
-     type(c_ptr) :: transport, self
-     logical(c_bool) :: one_thread
-     real(c_double) :: deadline
-     type(c_ptr) :: phase
-     integer(c_int64_t) :: sent_bytes, sent_messages
-     real(c_double) :: waited
-     type(tithe_error) :: failed
-  end type
-
   interface
+     ! transport.h: a group of ranks is a pointer here
      integer(c_int) function tithe_comm_mpi_fortran(mpi_comm, comm, error) bind(C)
        import
        integer(c_int), intent(in) :: mpi_comm
-       type(tithe_comm), intent(out) :: comm
+       type(c_ptr), intent(out) :: comm
        type(tithe_error), intent(inout) :: error
      end function
 
      integer(c_int) function tithe_exchange_open(comm, codec, feedback, n, ex, error) bind(C)
        import
-       type(tithe_comm), intent(in) :: comm      ! it is kept: the actual argument is a target
+       type(c_ptr), value :: comm
        character(kind=c_char), intent(in) :: codec(*), feedback(*)
        integer(c_size_t), value :: n
        type(c_ptr), intent(out) :: ex
@@ -57,9 +47,14 @@ module tithe
        type(c_ptr), value :: ex
      end subroutine
 
-     subroutine tithe_comm_close(comm) bind(C)
+     integer(c_int64_t) function tithe_comm_sent_bytes(comm) bind(C)
        import
-       type(tithe_comm), intent(inout) :: comm
+       type(c_ptr), value :: comm
+     end function
+
+     subroutine tithe_comm_free(comm) bind(C)
+       import
+       type(c_ptr), value :: comm
      end subroutine
   end interface
 
@@ -123,7 +118,7 @@ contains
 
   subroutine train_with_tithe(bytes)
     double precision, intent(out) :: bytes
-    type(tithe_comm), target :: group                ! tithe
+    type(c_ptr) :: group                             ! tithe
     type(tithe_error) :: error                       ! tithe
     type(c_ptr) :: for_w, for_b                      ! tithe: one exchange for each tensor
     integer :: k
@@ -139,10 +134,10 @@ contains
        w = w - gw                                    ! the mean and the step size are in it
        b = b - gb
     end do
-    bytes = dble(group%sent_bytes)
+    bytes = dble(tithe_comm_sent_bytes(group))
     call tithe_exchange_free(for_w)
     call tithe_exchange_free(for_b)
-    call tithe_comm_close(group)
+    call tithe_comm_free(group)
   end subroutine
 
   subroutine expect(status, error)

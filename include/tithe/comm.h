@@ -73,6 +73,11 @@ typedef struct tithe_comm {
 TITHE_API tithe_comm tithe_comm_local(unsigned size);
 TITHE_API void tithe_comm_close(tithe_comm *comm); /* ends the transport; NULL is fine */
 
+/* For languages that see the struct as a pointer: close it and free its memory, which tithe_comm_mpi_fortran made; and its
+ * field of that name. */
+TITHE_API void tithe_comm_free(tithe_comm *comm);
+TITHE_API uint64_t tithe_comm_sent_bytes(const tithe_comm *comm);
+
 #ifdef __cplusplus
 }
 #endif

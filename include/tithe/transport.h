@@ -17,8 +17,10 @@ extern "C" {
 /* `mpi_comm` points to an MPI_Comm of the host program, which is duplicated; NULL takes MPI_COMM_WORLD. MPI is started
  * if it was not, and then also ended by tithe_comm_close. All calls come from the thread that made this one. */
 TITHE_API tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error *error);
-/* The same from Fortran, where a communicator is an integer: comm of `use mpi`, comm%MPI_VAL of `use mpi_f08`. */
-TITHE_API tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm *comm, tithe_error *error);
+/* The same from Fortran, where a communicator is an integer: comm of `use mpi`, comm%MPI_VAL of `use mpi_f08`. *comm is made
+ * here and ended by tithe_comm_free, so that no other language has to repeat the fields of the struct
+ * (examples/mpi_allreduce.f90). */
+TITHE_API tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm **comm, tithe_error *error);
 
 typedef struct tithe_zmq_options {
     const char *endpoint; /* tcp://host:port or ipc://path; the server listens there, workers connect to it */
@@ -27,6 +29,10 @@ typedef struct tithe_zmq_options {
     bool
         peers; /* workers also talk to each other: what ring, tree and gather need. Otherwise only to the server */
     double deadline; /* seconds that a wait may take; 0: 30 */
+    /* Asked at least twice a second while something is waited for, now and later; NULL: never. True: the wait ends with
+     * TITHE_E_STOPPED. A function that looks at what a signal handler has noted is made for this. */
+    bool (*stop)(void *context);
+    void *stop_context;
 } tithe_zmq_options;
 
 /* Returns when all are there; ranks are given in the order of arrival. A worker that does not fit is told why, and whoever

@@ -28,6 +28,7 @@ const char *tithe_status_text(tithe_status status)
     case TITHE_E_DIVERGED: return "Training diverged; a smaller step size may help.";
     case TITHE_E_TIMEOUT: return "A deadline passed.";
     case TITHE_E_PEER: return "Another rank failed or went away.";
+    case TITHE_E_STOPPED: return "It was stopped by hand.";
     }
     return "Unknown status.";
 }

@@ -110,13 +110,13 @@ const bench_row bench_tuner_rows[] = {
 };
 
 /* All ranks in this process; @ is their number. Two ways of a star: top-k up, natural back. */
-#define STEP(title, how, pair, count)                                                   \
-    {                                                                                   \
-        .name = title, .kind = &bench_step, .scheme = how, .spec = pair, .ranks = count \
-    }
-#define ALL_REDUCE(title, how, count)                                                           \
+#define STEP(title, how, pair, count)                                                           \
     {                                                                                           \
-        .name = title, .kind = &bench_all_reduce, .scheme = how, .ranks = count, .single = true \
+        .name = (title), .kind = &bench_step, .scheme = (how), .spec = (pair), .ranks = (count) \
+    }
+#define ALL_REDUCE(title, how, count)                                                                 \
+    {                                                                                                 \
+        .name = (title), .kind = &bench_all_reduce, .scheme = (how), .ranks = (count), .single = true \
     }
 
 const bench_row bench_exchange_rows[] = {

@@ -8,9 +8,10 @@
 #include "base/bytes.h"
 #include "coll/coll.h"
 
-static void schedule(unsigned size, unsigned root, unsigned rank, unsigned round, tithe_move *move)
+/* `left`: how many rounds will follow. */
+static void schedule(unsigned size, unsigned root, unsigned rank, unsigned left, tithe_move *move)
 {
-    const unsigned bit = 1u << (coll_log2(size) - 1 - round), v = (rank + size - root) % size;
+    const unsigned bit = 1u << left, v = (rank + size - root) % size;
     *move = (tithe_move){.to = TITHE_NOBODY, .from = TITHE_NOBODY, .send_end = 1, .receive_end = 1};
     if (v % (2 * bit) == bit)
         move->from = (int)((v - bit + root) % size);
@@ -51,17 +52,17 @@ tithe_status tithe_broadcast(tithe_comm *comm, unsigned root, uint8_t *const *bl
                        "Rank %u of %u cannot send %zu bytes where %zu are allowed.", root, comm->size,
                        *length, capacity);
     tithe_status status = TITHE_OK;
-    for (unsigned round = 0; round < coll_log2(comm->size) && !status; round++) {
+    for (unsigned left = coll_log2(comm->size); left-- > 0 && !status;) {
         uint8_t head[TITHE_LENGTH_BYTES]; /* unchanged until the flush: only those who have the length send */
         tithe_move m;
         put_u32(head, (uint32_t)*length);
         for (unsigned i = 0; i < comm->local && !status; i++) {
-            schedule(comm->size, root, comm->first + i, round, &m);
+            schedule(comm->size, root, comm->first + i, left, &m);
             if (m.to != TITHE_NOBODY)
                 status = send(comm, comm->first + i, (unsigned)m.to, head, blocks[i], *length, error);
         }
         for (unsigned i = 0; i < comm->local && !status; i++) {
-            schedule(comm->size, root, comm->first + i, round, &m);
+            schedule(comm->size, root, comm->first + i, left, &m);
             if (m.from == TITHE_NOBODY) continue;
             if (!comm_is_local(comm, (unsigned)m.from))
                 status = receive(comm, comm->first + i, (unsigned)m.from, blocks[i], capacity, length, error);

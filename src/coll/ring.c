@@ -68,6 +68,7 @@ static uint64_t reduce_bytes(unsigned size, unsigned rank, size_t n)
 static uint64_t gather_bytes(unsigned size, unsigned rank, const size_t *lengths)
 {
     uint64_t total = 0;
+    if (size <= 1) return 0;
     for (unsigned r = 0; r < size; r++) total += lengths[r];
     return total - lengths[(rank + 1) % size];
 }

@@ -2,6 +2,7 @@
 #include "comm/comm.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -18,6 +19,17 @@ void tithe_comm_close(tithe_comm *comm)
     if (!comm || !comm->transport) return;
     comm->transport->close(comm->self);
     comm->transport = NULL;
+}
+
+void tithe_comm_free(tithe_comm *comm)
+{
+    tithe_comm_close(comm);
+    free(comm);
+}
+
+uint64_t tithe_comm_sent_bytes(const tithe_comm *comm)
+{
+    return comm->sent_bytes;
 }
 
 void ti_comm_count(tithe_comm *comm, uint64_t messages, uint64_t bytes)

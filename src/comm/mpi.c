@@ -321,8 +321,15 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error 
     return TITHE_OK;
 }
 
-tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm *comm, tithe_error *error)
+tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm **comm, tithe_error *error)
 {
     const MPI_Comm parent = MPI_Comm_f2c((MPI_Fint)*mpi_fint);
-    return tithe_comm_mpi(&parent, comm, error);
+    tithe_comm *made = malloc(sizeof *made);
+    if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
+    const tithe_status status = tithe_comm_mpi(&parent, made, error);
+    if (status)
+        free(made);
+    else
+        *comm = made;
+    return status;
 }

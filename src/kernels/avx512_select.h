@@ -26,7 +26,7 @@ INLINE void keep16(uint32_t index, __mmask16 keep, __m512 v, survivors *out)
     const size_t at = out->count < out->capacity ? out->count : out->capacity;
     _mm512_storeu_si512(out->indices + at, _mm512_maskz_compress_epi32(keep, indices));
     _mm512_storeu_ps(out->values + at, _mm512_maskz_compress_ps(keep, v));
-    out->count += (size_t)__builtin_popcount(keep);
+    out->count += count_lanes(keep);
 }
 
 INLINE __m512i magnitudes(__m512 v)
@@ -182,7 +182,7 @@ static size_t avx512_compact(uint32_t *indices, float *values, size_t n, uint32_
         const __mmask16 keep = _mm512_cmpge_epu32_mask(magnitudes(v), bound);
         _mm512_storeu_ps(values + kept, _mm512_maskz_compress_ps(keep, v));
         _mm512_storeu_si512(indices + kept, _mm512_maskz_compress_epi32(keep, index));
-        kept += (size_t)__builtin_popcount(keep);
+        kept += count_lanes(keep);
     }
     for (; i < n; i++) {
         const float value = values[i];
@@ -204,8 +204,8 @@ static size_t avx512_collect(const float *values, size_t n, uint32_t least, uint
         const __mmask16 beyond = _mm512_mask_cmpgt_epu32_mask(lanes, key, high);
         const __mmask16 keep = _mm512_mask_cmpge_epu32_mask(lanes & (__mmask16)~beyond, key, low);
         _mm512_storeu_si512(keys + count, _mm512_maskz_compress_epi32(keep, key));
-        count += (size_t)__builtin_popcount(keep);
-        larger += (size_t)__builtin_popcount(beyond);
+        count += count_lanes(keep);
+        larger += count_lanes(beyond);
     }
     *above = larger;
     return count;

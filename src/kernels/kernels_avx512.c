@@ -91,7 +91,7 @@ static double avx512_sum_below(const float *x, size_t n, float limit, size_t *ot
         const __m512 below = _mm512_maskz_mov_ps((__mmask16)~rest, v);
         low = _mm512_add_pd(low, _mm512_cvtps_pd(_mm512_castps512_ps256(below)));
         high = _mm512_add_pd(high, _mm512_cvtps_pd(_mm512_extractf32x8_ps(below, 1)));
-        count += (size_t)__builtin_popcount(rest);
+        count += count_lanes(rest);
     }
     *others = count;
     return fold(low, high);

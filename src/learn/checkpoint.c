@@ -144,8 +144,7 @@ static tithe_status pass_learned(const passage *p)
     const size_t count = tithe_exchange_learned(ex, NULL);
     if (!count) return TITHE_OK;
     double *numbers = calloc(count, sizeof *numbers);
-    if (!numbers)
-        return ti_fail(p->error, TITHE_E_MEMORY, 0, "There is not enough memory for a checkpoint.");
+    if (!numbers) return ti_fail(p->error, TITHE_E_MEMORY, 0, "There is not enough memory for a checkpoint.");
     tithe_exchange_learned(ex, numbers);
     const tithe_status status = pass(p, EVERYBODY, KIND_F64, numbers, count);
     if (!status && p->loading) tithe_exchange_relearn(ex, numbers);
@@ -177,7 +176,7 @@ static tithe_status with_room(passage *p, tithe_status (*work)(const passage *, 
 {
     tithe_comm *comm = p->r->comm;
     double *accounts = calloc((size_t)comm->local * ACCOUNT_NUMBERS, sizeof *accounts);
-    p->piece = malloc(COMM_BLOCK);
+    p->piece = calloc(1, COMM_BLOCK);
     tithe_status status;
     comm->phase = phase;
     if (!accounts || !p->piece)

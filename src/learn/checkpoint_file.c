@@ -100,7 +100,8 @@ tithe_status ti_checkpoint_read_head(const char *name, const uint8_t *p, size_t 
     memcpy(h->text, p + CHECKPOINT_HEAD, text);
     *used = CHECKPOINT_HEAD + text;
     if (h->n > TITHE_MAX_N || h->workers < 1 || h->workers > CHECKPOINT_MOST_WORKERS ||
-        h->learned > CHECKPOINT_MOST_LEARNED || h->parts & ~(uint32_t)PART_ALL || !(h->epochs >= 0) || !(h->seconds >= 0))
+        h->learned > CHECKPOINT_MOST_LEARNED || h->parts & ~(uint32_t)PART_ALL || !(h->epochs >= 0) ||
+        !(h->seconds >= 0))
         return ti_fail(error, TITHE_E_CORRUPT, 16, "'%.100s' is damaged: its head makes no sense.", name);
     const uint64_t expected =
         *used + ti_checkpoint_shared_bytes(h) + h->workers * ti_checkpoint_worker_bytes(h) + CHECKPOINT_TAIL;
@@ -229,7 +230,7 @@ tithe_status ti_checkpoint_open(const char *path, checkpoint_file *file, checkpo
                                 tithe_error *error)
 {
     *file = (checkpoint_file){.path = strdup(path), .stream = fopen(path, "rb")};
-    struct stat about;
+    struct stat about = {0};
     uint8_t *bytes = malloc(CHECKPOINT_HEAD + CHECKPOINT_TEXT);
     tithe_status status = TITHE_OK;
     size_t used = 0;

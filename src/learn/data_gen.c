@@ -16,8 +16,8 @@ enum { SPARSE_ROWS, SPARSE_FEATURES, SPARSE_NOISE, SPARSE_HETEROGENEITY, SPARSE_
 
 /* clang-format off */
 #define GEN_PARAMS(rows_, features_)                                                                          \
-    {.name = "rows", .doc = "how many rows", .fallback = rows_, .min = 2, .max = 1e9, .whole = true},          \
-    {.name = "features", .doc = "how many features", .fallback = features_, .min = 1, .max = 1e9, .whole = true}, \
+    {.name = "rows", .doc = "how many rows", .fallback = (rows_), .min = 2, .max = 1e9, .whole = true},        \
+    {.name = "features", .doc = "how many features", .fallback = (features_), .min = 1, .max = 1e9, .whole = true}, \
     {.name = "noise", .doc = "of the labels: 0 none, 1 as much as the planted model says", .fallback = 0.1,    \
      .max = 1000},                                                                                             \
     {.name = "heterogeneity", .doc = "0: all rows alike; more: the planted model drifts along the file",       \

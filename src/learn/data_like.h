@@ -13,7 +13,7 @@ enum { LIKE_SCALE, LIKE_SEED }; /* places in the table of parameters, the same f
 
 /* clang-format off */
 #define LIKE_PARAMS(default_scale)                                                                            \
-    {{.name = "scale", .doc = "share of the rows of the real set", .fallback = default_scale, .min = 0.001,    \
+    {{.name = "scale", .doc = "share of the rows of the real set", .fallback = (default_scale), .min = 0.001,  \
       .max = 1},                                                                                               \
      {.name = "seed", .doc = "another seed is another set with the same statistics", .max = 4294967295.0,      \
       .whole = true},                                                                                          \

@@ -13,6 +13,7 @@
 #include "comm/comm.h"
 #include "learn/constants.h"
 #include "learn/linear.h"
+#include "learn/sums.h"
 #include "learn/vectors.h"
 
 enum {
@@ -110,12 +111,12 @@ tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *po
     found.cached = missing == 0 && certify(p, pool, g, &found);
     if (!found.cached) {
         search s = {.p = p, .pool = pool, .asked = &found, .target = sqrt(2 * p->l2 * OPTIMUM_SLACK) / 2};
-        if (minimize(&s, found.x)) {
-            found.iterations = s.iterations;
-            if (certify(p, pool, g, &found) && p->data->first == 0)
-                ti_optimum_write(p, cache, found.x, found.iterations);
-        } else
-            status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find the minimum.");
+        const bool searched = minimize(&s, found.x);
+        found.iterations = s.iterations;
+        if (searched && certify(p, pool, g, &found) && p->data->first == 0)
+            ti_optimum_write(p, cache, found.x, found.iterations);
+        if (!searched || (p->comm && p->comm->failed.code)) /* a lost process ends the search early */
+            status = ti_row_sum_failed(p, "find the minimum", error);
     }
     free(g);
     if (!status) *optimum = found;

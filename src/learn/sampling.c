@@ -60,6 +60,7 @@ static tithe_status fill_tables(const tithe_problem *problem, const double *p, s
                                 tithe_error *error)
 {
     const tithe_data *data = problem->data;
+    if (data->rows == 0) return TITHE_OK; /* nothing to draw */
     uint32_t *stack = malloc(2 * data->rows * sizeof *stack);
     s->accept = malloc(data->rows * sizeof *s->accept);
     s->alias = malloc(data->rows * sizeof *s->alias);

@@ -107,6 +107,5 @@ tithe_status ti_smoothness(const tithe_problem *p, struct tithe_pool *pool, doub
     if (ok)
         *L = p->model->curvature * lanczos(&gram, pool, memory, memory + p->size, memory + 2 * p->size, &ok);
     free(memory);
-    if (!ok) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find L.");
-    return TITHE_OK;
+    return ok ? TITHE_OK : ti_row_sum_failed(p, "find L", error);
 }

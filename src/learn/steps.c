@@ -74,8 +74,9 @@ tithe_status ti_steps_read(const char *text, step_plan *plan, tithe_error *error
 double ti_steps_at(const step_plan *plan, uint64_t step)
 {
     if (plan->harmonic) return plan->start / (double)(step + 1);
-    return ti_steps_constant(plan) ? plan->start
-                                   : plan->start * pow(plan->factor, (double)(step / plan->every));
+    if (ti_steps_constant(plan)) return plan->start;
+    const uint64_t falls = step / plan->every;
+    return plan->start * pow(plan->factor, (double)falls);
 }
 
 bool ti_steps_constant(const step_plan *plan)

@@ -104,6 +104,15 @@ static bool add_others(const tithe_problem *p, double *g, double *sum, size_t *c
     return true;
 }
 
+tithe_status ti_row_sum_failed(const tithe_problem *p, const char *what, tithe_error *error)
+{
+    if (p->comm && p->comm->failed.code) {
+        if (error) *error = p->comm->failed;
+        return p->comm->failed.code;
+    }
+    return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to %s.", what);
+}
+
 bool ti_row_sum(const row_sum *s, tithe_pool *pool, const double *x, double *g, double *sum, size_t *correct)
 {
     const tithe_problem *p = s->problem;

@@ -15,8 +15,10 @@ typedef struct row_sum {
 } row_sum;
 
 /* Sets g (NULL: not wanted) to the sum of weight * gradient, without penalty, and *sum to that of the losses. False
- * when memory ran out. */
+ * when memory ran out, or another process was lost. */
 bool ti_row_sum(const row_sum *s, tithe_pool *pool, const double *x, double *g, double *sum, size_t *correct);
+/* Which of the two it was, in words; `what` the sum was for, as in "find L". */
+tithe_status ti_row_sum_failed(const tithe_problem *p, const char *what, tithe_error *error);
 
 /* The rows of worker `local` (counted from the first one that is here), `weight` each. */
 tithe_batch ti_worker_rows(const tithe_data *data, unsigned local, double weight);

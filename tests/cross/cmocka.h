@@ -59,12 +59,17 @@ static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*
 #define fail() cross_fail(__FILE__, __LINE__, "failed")
 #define cross_ask(condition, text) ((condition) ? (void)0 : cross_fail(__FILE__, __LINE__, text))
 
+#define print_message(...) printf(__VA_ARGS__)
 #define assert_true(c) cross_ask(c, #c)
 #define assert_false(c) cross_ask(!(c), "not " #c)
 #define assert_null(p) cross_ask((p) == NULL, #p " is not NULL")
 #define assert_non_null(p) cross_ask((p) != NULL, #p " is NULL")
 #define assert_int_equal(a, b) cross_ask((uintmax_t)(a) == (uintmax_t)(b), #a " is not " #b)
 #define assert_int_not_equal(a, b) cross_ask((uintmax_t)(a) != (uintmax_t)(b), #a " is " #b)
+/* As floats, which is what cmocka compares. */
+#define assert_float_equal(a, b, off)                                                             \
+    cross_ask((float)(a) - (float)(b) <= (float)(off) && (float)(b) - (float)(a) <= (float)(off), \
+              #a " is not " #b)
 #define assert_ptr_equal(a, b) cross_ask((const void *)(a) == (const void *)(b), #a " is not " #b)
 #define assert_string_equal(a, b) cross_ask(strcmp(a, b) == 0, #a " is not " #b)
 #define assert_string_not_equal(a, b) cross_ask(strcmp(a, b) != 0, #a " is " #b)

@@ -4,18 +4,11 @@ import os
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 
+from support import check, finish
+
 source, build = os.environ["TITHE_SOURCE"], os.environ["TITHE_BUILD"]
-passed = failed = 0
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
 
 
 def blocks(page, language):
@@ -62,7 +55,11 @@ int main(void)
     path = os.path.join(folder, "snippet.c")
     open(path, "w", encoding="utf-8").write(program)
     library = os.path.join(build, "libtithe.a")
-    run(f"cc -std=c17 -Wall -I{source}/include snippet.c {library} -lm -lpthread -o snippet && ./snippet", folder)
+    cache = open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8").read()
+    sanitizers = re.search("^TITHE_SANITIZE:[A-Z]*=(.*)$", cache, re.M).group(1).replace(";", ",")
+    flags = f"-fsanitize={sanitizers} " if sanitizers else ""  # the library's; a reader frees elsewhere what is made here
+    run(f"cc -std=c17 -Wall {flags}-I{source}/include snippet.c {library} -lm -lpthread -o snippet && "
+        "ASAN_OPTIONS=detect_leaks=0 ./snippet", folder)
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -90,5 +87,4 @@ with tempfile.TemporaryDirectory() as folder:
         for function in re.findall(r"static .*?\n}\n", body, re.S):
             check(re.sub(r"\s+", " ", function).strip() in example, "not in the example: " + function.split("\n")[0])
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+finish()

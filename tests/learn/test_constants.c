@@ -229,12 +229,73 @@ static void noise_is_its_definition(void **state)
     }
 }
 
+/* ---- a process is lost ------------------------------------------------------------------------------------ */
+
+static unsigned sends_left;
+
+static tithe_status send_some(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
+                              tithe_error *error)
+{
+    (void)self, (void)from, (void)bytes, (void)length;
+    if (sends_left-- > 0) return TITHE_OK;
+    sends_left = 0;
+    error->position = to;
+    snprintf(error->text, sizeof error->text, "Rank %u is gone.", to);
+    return error->code = TITHE_E_PEER;
+}
+
+static tithe_status receive_zeros(void *self, unsigned at, unsigned from, void *bytes, size_t length,
+                                  double deadline, tithe_error *error)
+{
+    (void)self, (void)at, (void)from, (void)deadline, (void)error;
+    memset(bytes, 0, length);
+    return TITHE_OK;
+}
+
+static tithe_status flush_nothing(void *self, double deadline, tithe_error *error)
+{
+    (void)self, (void)deadline, (void)error;
+    return TITHE_OK;
+}
+
+/* Whatever was being summed up then: the sentence is about the process, not about memory. */
+static void a_lost_process_is_named(void **state)
+{
+    (void)state;
+    const tithe_transport lossy = {.send = send_some, .receive = receive_zeros, .flush = flush_nothing};
+    tithe_data *data = data_make((data_wanted){50, 10, 1, TITHE_TASK_BINARY, true, .seed = 3});
+    data->workers = 2;
+    data->total_rows = 100;
+    for (unsigned sends = 0; sends < 4; sends++) {
+        tithe_comm comm = {.size = 2, .local = 1, .transport = &lossy};
+        tithe_problem p = problem_of("logistic", data, 1);
+        p.comm = &comm;
+        sends_left = sends;
+        tithe_constants c;
+        tithe_error error = {0};
+        double L, x[10] = {1}; /* zeros would be a minimum of what receive_zeros makes of the problem */
+        tithe_optimum o = {.x = x};
+        if (sends < 2) {
+            assert_int_equal(ti_smoothness(&p, NULL, &L, &error), TITHE_E_PEER);
+            expect(strncmp(error.text, "Rank 1 is gone", 14) == 0, "%s", error.text);
+            assert_int_equal(tithe_problem_constants(&p, NULL, &c, NULL), TITHE_E_PEER);
+        }
+        comm.failed = (tithe_error){0};
+        error.text[0] = 0;
+        sends_left = sends;
+        assert_int_equal(tithe_problem_optimum(&p, NULL, NULL, &o, &error), TITHE_E_PEER);
+        expect(strncmp(error.text, "Rank 1 is gone", 14) == 0, "%s", error.text);
+    }
+    data_drop(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(L_is_the_largest_eigenvalue), cmocka_unit_test(L_is_found_among_close_eigenvalues),
         cmocka_unit_test(L_bounds_the_curvature),      cmocka_unit_test(rows_have_known_constants),
         cmocka_unit_test(zeros_have_no_curvature),     cmocka_unit_test(noise_is_its_definition),
+        cmocka_unit_test(a_lost_process_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,21 +4,14 @@ import json
 import math
 import os
 import subprocess
-import sys
 import tempfile
 
+from support import check, finish
+
 tithe = os.environ["TITHE"]
-passed = failed = 0
 LATENCY, BANDWIDTH, COMPUTE = 1.5e-3, 2e6 / 8, 4e-3
 NETWORK = "latency=1.5ms,bandwidth=2Mbit,compute=4ms"
 FEATURES = 123
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
 
 
 def train(*options):
@@ -82,5 +75,4 @@ with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([tithe, "train", "--data", "a9a-like:scale=0.01", "--network", schedule(text)], capture_output=True, text=True)
         check(done.returncode == 2 and done.stderr.count("\n") == 1, f"{text!r}: {done.stderr!r}")
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+finish()

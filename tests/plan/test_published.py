@@ -5,18 +5,11 @@ import csv
 import json
 import os
 import subprocess
-import sys
+
+from support import check, finish
 
 tithe, here = os.environ["TITHE"], os.path.dirname(os.path.abspath(__file__))
-passed = failed = 0
 worst = 0.0
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
 
 
 COLUMNS = {("gather", "allgather"): "allgather_ms", ("artopk", "ring"): "artopk_ring_ms", ("artopk", "tree"): "artopk_tree_ms"}
@@ -62,5 +55,4 @@ for wrong in (["--bandwidth", "0"], ["--bandwidth", "-1Gbit"], ["--latency", "-1
     done = subprocess.run([tithe, "plan", "--params", "1000", "--no-codec", *wrong], capture_output=True, text=True)
     check(done.returncode == 2 and done.stderr.count("\n") == 1, f"{wrong}: exit {done.returncode}, {done.stderr!r}")
 
-print(f"{passed} passed, {failed} failed; the farthest time is {100 * worst:.1f} % off")
-sys.exit(1 if failed else 0)
+finish(more=f"; the farthest time is {100 * worst:.1f} % off")

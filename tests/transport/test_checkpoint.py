@@ -7,24 +7,17 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import time
+
+from support import check, finish, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = folder
-passed = failed = 0
 DATA = ["--data", "a9a-like:scale=0.03"]
 WORKERS = 3
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
 
 
 def path(name):
@@ -37,10 +30,10 @@ def run(command, timeout=120):
 
 def train(transport, options, workers=WORKERS):
     """The command of a run."""
-    start = {"inproc": [tithe, "train", "--workers", str(workers)],
-             "mpi": ["mpirun", "--oversubscribe", "-n", str(workers), tithe, "train", "--transport", "mpi", "--workers", str(workers)],
-             "zmq": [tithe, "train", "--transport", "zmq", "--local", str(workers)]}[transport]
-    return [*start, *DATA, *options]
+    start = {"inproc": ["--workers", str(workers)],
+             "mpi": ["--transport", "mpi", "--workers", str(workers)],
+             "zmq": ["--transport", "zmq", "--local", str(workers)]}[transport]
+    return [*(mpirun(workers) if transport == "mpi" else []), tithe, "train", *start, *DATA, *options]
 
 
 def answer(transport, options, what, workers=WORKERS):
@@ -304,7 +297,7 @@ def folder_goes(transports):
 
 
 transports = ["inproc"] + [name for name in ("mpi", "zmq") if has(name)]
-if "mpi" in transports and not shutil.which("mpirun"):
+if "mpi" in transports and not has_mpirun():
     transports.remove("mpi")
 for name in ("mpi", "zmq"):
     if name not in transports:
@@ -317,5 +310,4 @@ inspect()
 stopped(transports)
 folder_goes(transports)
 shutil.rmtree(folder, ignore_errors=True)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+finish()

@@ -11,39 +11,26 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import time
+
+from support import MPIRUN, check, finish, free_port, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp(prefix="s", dir="/tmp")  # a short path: a socket lives in it
 environment = dict(os.environ, TITHE_THREADS="1", XDG_CACHE_HOME=folder + "/cache", TMPDIR=folder + "/t",
                    OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 os.mkdir(environment["TMPDIR"])
-passed = failed = 0
 SHORT = ["--data", "a9a-like:scale=0.03", "--steps", "30"]
 LONG = ["--data", "a9a-like:scale=0.1", "--no-optimum", "--estimator", "sgd", "--epochs", "100000"]
 GATHER = ["--codec", "topk:keep=0.1"]
 STAR = ["--codec", "natural", "--scheme", "star"]
 
 
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
-
-
 def start(*arguments, **more):
     return subprocess.Popen([tithe, "train", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=environment, **more)
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def role_server(endpoint, workers, *arguments):
@@ -377,6 +364,44 @@ def stopped_local():
     os.mkdir(environment["TMPDIR"])
 
 
+def stopped_roles():
+    """Ctrl-C on one of those that were started by hand: it says so and ends, and the others know."""
+    by_hand = ["stopped by hand"]
+
+    def stop(process, words, what):
+        process.send_signal(signal.SIGINT)
+        one_sentence(process, words, what, 1.5)
+
+    port = free_port()
+    alone = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT)
+    time.sleep(0.5)
+    stop(alone, by_hand, "Ctrl-C on a server without workers")
+    nobody = role_worker(f"tcp://127.0.0.1:{free_port()}", 2, *SHORT)
+    time.sleep(0.5)
+    stop(nobody, by_hand, "Ctrl-C on a worker without a server")
+
+    for how in (GATHER, STAR):
+        port = free_port()
+        endpoint = f"tcp://127.0.0.1:{port}"
+        server = role_server(endpoint, 2, *LONG, *how)
+        early = role_worker(endpoint, 2, *LONG, *how)
+        time.sleep(1)
+        stop(early, by_hand, "Ctrl-C on a worker that waits for others")  # and two more make the run whole
+        workers = [role_worker(endpoint, 2, *LONG, *how) for _ in range(2)]
+        time.sleep(2)
+        check(all(p.poll() is None for p in (server, *workers)), "Ctrl-C on the server: it was over before it began")
+        stop(server, by_hand, "Ctrl-C on the server")
+        for worker in workers:
+            one_sentence(worker, ["gave up", "stopped by hand"], "a worker whose server was stopped", 5)
+
+    port = free_port()
+    server = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT)
+    waiting = role_worker(f"tcp://127.0.0.1:{port}", 2, *SHORT)
+    time.sleep(1)
+    stop(server, by_hand, "Ctrl-C on a server that waits for workers")
+    one_sentence(waiting, ["says", "stopped by hand"], "a worker that came to a server that was stopped", 5)
+
+
 def killed_local():
     for which in (0, 2):  # the server, a worker
         process = local(GATHER)
@@ -430,14 +455,11 @@ def stuck_zmq():
 
 
 def stuck_mpi():
-    mpirun = os.environ.get("MPIRUN", "mpirun")
-    if not shutil.which(mpirun):
-        print(f"SKIP: no {mpirun}")
+    if not has_mpirun():
+        print(f"SKIP: no {MPIRUN}")
         return
-    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, env=environment).stdout
-    more = ["--oversubscribe"] if "Open MPI" in version else []
     for how in (GATHER, STAR, ["--codec", "raw"]):
-        process = subprocess.Popen([mpirun, *more, "-n", "3", tithe, "train", "--transport", "mpi", *LONG, *how, "--deadline", "3"],
+        process = subprocess.Popen([*mpirun(3), tithe, "train", "--transport", "mpi", *LONG, *how, "--deadline", "3"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
         time.sleep(3)
         ranks = {}
@@ -494,6 +516,7 @@ if zmq:
     nobody()
     somebody_else()
     stopped_local()
+    stopped_roles()
     killed_local()
     stuck_zmq()
 else:
@@ -503,5 +526,4 @@ if mpi:
 else:
     print("SKIP: no mpi in this build")
 shutil.rmtree(folder, ignore_errors=True)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 77 if not zmq and not mpi else 0)
+finish(skipped=not zmq and not mpi)

@@ -6,33 +6,19 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
 import time
+
+from support import check, finish, free_port, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = tempfile.mkdtemp()
-passed = failed = 0
 DATA = ["--data", "a9a-like:scale=0.03"] # 977 rows
 WEIGHTS = os.path.join(environment["XDG_CACHE_HOME"], "weights")
 with open(WEIGHTS, "w", encoding="ascii") as file:
     file.writelines(f"{1 + i % 50}\n" for i in range(977))
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
 
 
 def run(command, timeout=120):
@@ -48,13 +34,8 @@ def answer(command, what):
         return None
 
 
-mpirun = os.environ.get("MPIRUN", "mpirun")
-
-
 def mpi(workers):
-    version = run([mpirun, "--version"]).stdout
-    more = ["--oversubscribe"] if "Open MPI" in version else []
-    return [mpirun, *more, "-n", str(workers), tithe, "train", "--transport", "mpi"]
+    return [*mpirun(workers), tithe, "train", "--transport", "mpi"]
 
 
 def has(transport):
@@ -228,7 +209,7 @@ def interrupted():
 
 
 transports = [name for name in ("mpi", "zmq") if has(name)]
-if "mpi" in transports and not shutil.which(mpirun):
+if "mpi" in transports and not has_mpirun():
     transports.remove("mpi")
 for name in ("mpi", "zmq"):
     if name not in transports:
@@ -243,5 +224,4 @@ if "zmq" in transports:
     lost_worker()
     interrupted()
 shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 77 if not transports else 0)
+finish(skipped=not transports)

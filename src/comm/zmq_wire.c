@@ -1,0 +1,256 @@
+/* zmq_wire.c - see zmq_wire.h. The only file that includes zmq.h. */
+#include "comm/zmq_wire.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zmq.h>
+
+#include "base/bytes.h"
+#include "comm/endpoint.h"
+#include "tithe/codec.h"
+
+enum {
+    HEAD = 12,
+    LINGER = 2000, /* milliseconds */
+    LONG_MESSAGE =
+        64 << 10 /* so long are counted until the system has taken them; shorter ones ZeroMQ copies */
+};
+
+struct wire {
+    void *context;
+    /* Long messages that are still on their way out. ZeroMQ's own thread counts down. */
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    unsigned waiting;
+};
+
+/* What has arrived, with ZeroMQ's memory for it. */
+typedef struct held {
+    wire_body body; /* first, so that one is the other */
+    zmq_msg_t message;
+} held;
+
+static tithe_status fail_zmq(const char *what, tithe_error *error)
+{
+    return ti_fail(error, TITHE_E_PEER, 0, "ZeroMQ could not %s: %s.", what, zmq_strerror(zmq_errno()));
+}
+
+wire *ti_wire_open(void)
+{
+    wire *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->context = zmq_ctx_new();
+    if (!w->context) {
+        free(w);
+        return NULL;
+    }
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->left, NULL);
+    return w;
+}
+
+void ti_wire_close(wire *w)
+{
+    if (!w) return;
+    zmq_ctx_term(w->context);
+    pthread_cond_destroy(&w->left);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
+/* ---- sockets ------------------------------------------------------------------------------------------- */
+
+static void *open_socket(void *context, int type, const char *endpoint, double deadline)
+{
+    void *socket = zmq_socket(context, type);
+    if (!socket) return NULL;
+    const int linger = LINGER, unlimited = 0, timeout = (int)(deadline * 1000),
+              v6 = ti_endpoint_is_v6(endpoint);
+    const int64_t longest =
+        4 * ((int64_t)TITHE_MAX_N + 1) + (1 << 20); /* more is no vector; ends the connection */
+    zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
+    zmq_setsockopt(socket, ZMQ_SNDHWM, &unlimited,
+                   sizeof unlimited); /* a round is bounded; a send must not wait */
+    zmq_setsockopt(socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
+    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &timeout, sizeof timeout);
+    zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest);
+    zmq_setsockopt(socket, ZMQ_IPV6, &v6, sizeof v6);
+    return socket;
+}
+
+static void *attach(void *socket, int (*how)(void *, const char *), const char *endpoint, const char **why)
+{
+    if (socket && how(socket, endpoint) == 0) return socket;
+    *why = zmq_strerror(zmq_errno());
+    if (socket) zmq_close(socket);
+    return NULL;
+}
+
+void *ti_wire_listen(wire *w, const char *endpoint, double deadline, const char **why)
+{
+    return attach(open_socket(w->context, ZMQ_ROUTER, endpoint, deadline), zmq_bind, endpoint, why);
+}
+
+void *ti_wire_connect(wire *w, const char *endpoint, double deadline, const char **why)
+{
+    return attach(open_socket(w->context, ZMQ_DEALER, endpoint, deadline), zmq_connect, endpoint, why);
+}
+
+void ti_wire_close_socket(void *socket)
+{
+    zmq_close(socket);
+}
+
+void ti_wire_hurry(void *socket, double seconds)
+{
+    const int linger = (int)(seconds * 1000);
+    zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
+}
+
+bool ti_wire_address(void *socket, char *address, size_t room)
+{
+    return zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, address, &room) == 0;
+}
+
+bool ti_wire_same_name(const wire_name *a, const wire_name *b)
+{
+    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------ */
+
+static void note_gone(void *bytes, void *wire_)
+{
+    wire *w = wire_;
+    free(bytes);
+    pthread_mutex_lock(&w->lock);
+    w->waiting--;
+    pthread_cond_signal(&w->left);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* A copy that ZeroMQ frees when the system has taken it: ti_wire_flush waits for that. */
+static bool send_long(wire *w, void *socket, const void *bytes, size_t length)
+{
+    zmq_msg_t message;
+    void *copy = malloc(length);
+    if (!copy || zmq_msg_init_data(&message, copy, length, note_gone, w) != 0) {
+        free(copy);
+        errno = ENOMEM;
+        return false;
+    }
+    memcpy(copy, bytes, length);
+    pthread_mutex_lock(&w->lock);
+    w->waiting++;
+    pthread_mutex_unlock(&w->lock);
+    if (zmq_msg_send(&message, socket, 0) >= 0) return true;
+    const int why = zmq_errno();
+    zmq_msg_close(&message);
+    errno = why;
+    return false;
+}
+
+tithe_status ti_wire_send(wire *w, void *socket, const wire_name *name, const uint32_t head[3],
+                          const void *bytes, size_t length, tithe_error *error)
+{
+    uint8_t packed[HEAD];
+    for (size_t i = 0; i < 3; i++) put_u32(packed + 4 * i, head[i]);
+    if (name->length && zmq_send(socket, name->bytes, name->length, ZMQ_SNDMORE) < 0)
+        return fail_zmq("send", error);
+    if (zmq_send(socket, packed, HEAD, ZMQ_SNDMORE) < 0) return fail_zmq("send", error);
+    const bool sent = length >= LONG_MESSAGE ? send_long(w, socket, bytes, length)
+                                             : zmq_send(socket, bytes, length, 0) >= 0;
+    return sent ? TITHE_OK : fail_zmq("send", error);
+}
+
+static struct timespec after(double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    const double until = (double)t.tv_nsec * 1e-9 + seconds;
+    t.tv_sec += (time_t)until;
+    t.tv_nsec = (long)((until - (double)(time_t)until) * 1e9);
+    return t;
+}
+
+bool ti_wire_flush(wire *w, double seconds)
+{
+    const struct timespec until = after(seconds);
+    pthread_mutex_lock(&w->lock);
+    while (w->waiting && pthread_cond_timedwait(&w->left, &w->lock, &until) == 0) continue;
+    const bool out = w->waiting == 0;
+    pthread_mutex_unlock(&w->lock);
+    return out;
+}
+
+tithe_status ti_wire_wait(void *const *sockets, size_t count, double seconds, bool *ready, tithe_error *error)
+{
+    zmq_pollitem_t items[WIRE_MOST_SOCKETS];
+    for (size_t i = 0; i < count; i++) {
+        items[i] = (zmq_pollitem_t){.socket = sockets[i], .events = ZMQ_POLLIN};
+        ready[i] = false;
+    }
+    const long wait = seconds <= 0 ? 0 : (long)(seconds * 1000) + 1;
+    if (zmq_poll(items, (int)count, wait) < 0)
+        return zmq_errno() == EINTR ? TITHE_OK : fail_zmq("wait", error);
+    for (size_t i = 0; i < count; i++) ready[i] = items[i].revents & ZMQ_POLLIN;
+    return TITHE_OK;
+}
+
+static wire_body *hold(zmq_msg_t *part)
+{
+    held *h = malloc(sizeof *h);
+    if (!h) return NULL;
+    zmq_msg_init(&h->message);
+    zmq_msg_move(&h->message, part);
+    h->body = (wire_body){.length = zmq_msg_size(&h->message), .bytes = zmq_msg_data(&h->message)};
+    return &h->body;
+}
+
+void ti_wire_drop(wire_body *body)
+{
+    held *h = (held *)(void *)body;
+    if (h) zmq_msg_close(&h->message);
+    free(h);
+}
+
+/* The parts: the name of the connection where several share a socket, head, body. */
+bool ti_wire_take(void *socket, bool shared, wire_arrival *a)
+{
+    zmq_msg_t part;
+    bool fine = true, more = true;
+    *a = (wire_arrival){.body = NULL};
+    for (int i = shared ? 0 : 1; more; i++) {
+        zmq_msg_init(&part);
+        if (zmq_msg_recv(&part, socket, ZMQ_DONTWAIT) < 0) { /* there is none, or no memory for it */
+            zmq_msg_close(&part);
+            fine = false;
+            break;
+        }
+        const size_t length = zmq_msg_size(&part);
+        more = zmq_msg_more(&part) != 0;
+        if (more != (i < 2)) fine = false;
+        if (i == 0 && length <= sizeof a->name.bytes) {
+            memcpy(a->name.bytes, zmq_msg_data(&part), length);
+            a->name.length = length;
+        } else if (i == 1 && length == HEAD) {
+            const uint8_t *head = zmq_msg_data(&part);
+            a->kind = get_u32(head);
+            a->from = get_u32(head + 4);
+            a->to = get_u32(head + 8);
+        } else if (i == 2 && fine) {
+            a->body = hold(&part);
+        } else {
+            fine = false;
+        }
+        zmq_msg_close(&part);
+    }
+    if (!fine) {
+        ti_wire_drop(a->body);
+        a->body = NULL;
+    }
+    return fine;
+}
