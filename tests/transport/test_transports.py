@@ -97,6 +97,7 @@ def same(here, there, what):
     if here and there:
         for key in SAME:
             check(here[key] == there[key], f"{what}: {key} is {there[key]}, but {here[key]} in one process")
+        check(abs(here["unsent"] - there["unsent"]) <= 1e-12 * abs(here["unsent"]), f"{what}: unsent is {there['unsent']}, not {here['unsent']}")
         if here["scheme"] != "star":  # whose server is a worker too, or a process of its own
             check(here["messages"] == there["messages"], f"{what}: {there['messages']} messages, not {here['messages']}")
         check(there["sent_bytes"] >= here["sent_bytes"], f"{what}: sent {there['sent_bytes']}, in one process {here['sent_bytes']}")
