@@ -2,13 +2,15 @@
 """Puts what `tithe probe` and `tithe plan` say beside what is measured, on networks that tools/netlab makes.
 
 usage: bench/netlab.py [--hosts 2,4] [--networks 10mbit,10mbit+10ms,...] [--transports mpi,zmq] [--rows PATTERN,...]
-                       [--steps 5] [--build build] [--sysctl KEY=VALUE]... [--json FILE|-]
+                       [--steps 5] [--link FILE] [--build build] [--sysctl KEY=VALUE]... [--json FILE|-]
 
 On every network the probe is judged first: bandwidth within 10 % of the payload's share of the rate (TCP carries 1448 bytes in a
 frame of 1514), latency within 0.5 ms of what was set. Then each scheme over each collective makes a few exchanges
 (bench/exchange_steps.c), and the median is put beside `tithe plan --cost FILE` with what the probe measured: transfer, and codec
 as measured on this CPU; hosts that share a core have their share of it. Judged is |predicted - measured| <= 20 % of the measured; `native` is shown, not judged. What is off is
 measured once more, and says so.
+
+--link takes the file of an earlier probe in place of one: for many hosts, whose links are alike.
 
 Needs root, as namespaces do. Takes about half an hour; exit status 1 if anything is off."""
 import argparse
@@ -17,6 +19,7 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -38,6 +41,7 @@ parser.add_argument("--networks", default=NETWORKS)
 parser.add_argument("--transports", default="mpi,zmq")
 parser.add_argument("--rows", default="*")
 parser.add_argument("--steps", type=int, default=5)
+parser.add_argument("--link")
 parser.add_argument("--build", default=os.path.join(here, "..", "build"))
 parser.add_argument("--sysctl", action="append", default=[])
 parser.add_argument("--json")
@@ -154,7 +158,10 @@ def main():
             for hosts in map(int, wanted.hosts.split(",")):
                 for transport in wanted.transports.split(","):
                     table = os.path.join(folder, "link.csv")
-                    probes.append(probe(network, hosts, transport, table))
+                    if wanted.link:
+                        shutil.copy(wanted.link, table)
+                    else:
+                        probes.append(probe(network, hosts, transport, table))
                     for scheme, collective in ROWS:
                         chosen = any(fnmatch.fnmatch(f"{scheme} {collective}", pattern) for pattern in wanted.rows.split(","))
                         if chosen and (collective != "native" or transport == "mpi"):
@@ -162,7 +169,8 @@ def main():
     judged = [s for s in steps if s["judged"]]
     off = [r for r in probes + judged if not r["holds"]]
     worst = max((abs(s["off"]) for s in judged), default=0)
-    say("\n" + matrix(probes, steps))
+    if probes:
+        say("\n" + matrix(probes, steps))
     say(f"\n{len(probes)} probes and {len(judged)} step times judged, {len(off)} off; the farthest step time is {100 * worst:.0f} % off")
     if wanted.json:
         answer = {"settings": settings, "kernel": platform.release(), "cores": os.cpu_count(), "keep": KEEP, "probes": probes,

@@ -35,10 +35,12 @@ static bool read_speed(const char *path, tithe_speed *s)
 {
     FILE *file = fopen(path, "r");
     if (!file) return false;
-    const bool fine = fscanf(file, "%lf %lf %lf", &s->encode_value, &s->encode_entry, &s->decode_entry) == 3;
+    const bool fine = fscanf(file, "%lf %lf %lf %lf", &s->encode_value, &s->encode_entry, &s->decode_entry,
+                             &s->form_value) == 4;
     fclose(file);
     return fine && s->encode_value >= 0 && s->encode_entry >= 0 && s->decode_entry >= 0 &&
-           s->encode_value < 1 && s->encode_entry < 1 && s->decode_entry < 1;
+           s->form_value >= 0 && s->encode_value < 1 && s->encode_entry < 1 && s->decode_entry < 1 &&
+           s->form_value < 1;
 }
 
 static tithe_status find_speed(tithe_speed *s, tithe_error *error)
@@ -51,8 +53,8 @@ static tithe_status find_speed(tithe_speed *s, tithe_error *error)
     text_progress_end();
     if (status || !cached) return status;
     FILE *file = fopen(path, "w");
-    const int length =
-        snprintf(text, sizeof text, "%.9g %.9g %.9g\n", s->encode_value, s->encode_entry, s->decode_entry);
+    const int length = snprintf(text, sizeof text, "%.9g %.9g %.9g %.9g\n", s->encode_value, s->encode_entry,
+                                s->decode_entry, s->form_value);
     if (file) fwrite(text, 1, (size_t)length, file);
     if (file) fclose(file);
     return TITHE_OK;

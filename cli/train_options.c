@@ -93,10 +93,11 @@ static size_t message_options(train_settings *s, option *o)
                          "of artopk: round-robin, variance (who selected the most energy) or auto (default "
                          "round-robin)",
                          &s->run.leader);
-    o[n++] = option_text("bucket", "off|layer|SIZE",
-                         "send a step in several messages: one for each layer, or layers fused and cut to SIZE "
-                         "such as 1MiB; codec and level are each message's own (default off)",
-                         &s->bucket);
+    o[n++] =
+        option_text("bucket", "off|layer|SIZE",
+                    "send a step in several messages: one for each layer, or layers fused and cut to SIZE "
+                    "such as 1MiB; codec and level are each message's own (default off)",
+                    &s->bucket);
     o[n++] = option_choice("overlap", "on|off",
                            "with --bucket: send one while the next is encoded (default on)", &s->overlap);
     o[n++] = option_text(

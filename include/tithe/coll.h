@@ -17,7 +17,11 @@
 extern "C" {
 #endif
 
-enum { TITHE_NOBODY = -1 };
+enum {
+    TITHE_NOBODY = -1,
+    TITHE_DIRECT_AT_ONCE =
+        1 << 16 /* bytes of a part up to which `direct` sends to all at once; longer ones in turns */
+};
 
 /* What one rank does in one round: send parts [send, send_end) and receive [receive, receive_end), of `parts` parts.
  * Both at once, so the two never overlap. */

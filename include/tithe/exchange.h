@@ -74,9 +74,11 @@ typedef struct tithe_exchange_config {
     bool measure;         /* energies too: a few more passes over each vector */
     const size_t *layers; /* lengths of the layers, which lie one after the other; NULL: it is one */
     size_t layer_count;
-    size_t bucket_bytes; /* 0: one message for all. Otherwise short layers are fused up to so many bytes, and longer ones
+    size_t
+        bucket_bytes; /* 0: one message for all. Otherwise short layers are fused up to so many bytes, and longer ones
                           * cut; each of these buckets has a level, a frame and a message of its own */
-    bool overlap; /* send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the
+    bool
+        overlap; /* send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the
                    * update do not depend on it. From the first put to finish nobody else may use the ranks */
 } tithe_exchange_config;
 
@@ -103,8 +105,9 @@ TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, uns
 /* The same, layer by layer, as they become ready, in any order: a bucket goes when the last of its layers was put, and
  * those before it. All layers of a rank on one lane. Needs bucket_bytes. Earlier layers may have left when a later one is
  * refused: then, and when a bucket cannot be written, free the exchange before its ranks. */
-TITHE_API tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer,
-                                                const float *g, double gamma, tithe_error *error);
+TITHE_API tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane,
+                                                size_t layer, const float *g, double gamma,
+                                                tithe_error *error);
 /* A rank that takes no part in this step. It gets the update all the same, so it has to know gamma. */
 TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma,
                                            tithe_error *error);
@@ -120,9 +123,11 @@ typedef struct tithe_exchange_totals {
     double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
     double sent_messages;
     double encode, wait, transfer, decode; /* seconds */
-    double overlap; /* seconds that sending (all of finish: what the scheme still encodes, wait, transfer, decode) ran
+    double
+        overlap; /* seconds that sending (all of finish: what the scheme still encodes, wait, transfer, decode) ran
                      * beside other work, because a thread of its own did it: what was gained */
-    double unsent; /* sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the
+    double
+        unsent; /* sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the
                     * ranks of this process add to it */
 } tithe_exchange_totals;
 TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);

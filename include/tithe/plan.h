@@ -12,13 +12,14 @@
 extern "C" {
 #endif
 
-/* How long one value takes to look through (error compensation and the update's own pass included), and one entry to send
- * or take up; seconds. Zero: not counted. */
+/* How long one value takes to look through (error compensation and the update's own pass included), one entry to send or
+ * take up, and one value to be formed in a pass of its own, which AR-Top-k does before it selects; seconds. Zero: not
+ * counted. */
 typedef struct tithe_speed {
-    double encode_value, encode_entry, decode_entry;
+    double encode_value, encode_entry, decode_entry, form_value;
 } tithe_speed;
 
-/* Measured here on vectors of a few million numbers: takes half a second. */
+/* Measured here on vectors of eight million numbers, too long for caches: takes about a second. */
 TITHE_API tithe_status tithe_speed_measure(tithe_speed *speed, tithe_error *error);
 
 typedef struct tithe_link {

@@ -12,6 +12,9 @@ extern const tithe_collective ti_coll_ring, ti_coll_tree, ti_coll_star, ti_coll_
 tithe_status ti_direct_scatter(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
                                tithe_error *error);
 
+/* Count what an all-reduce by `direct` of n numbers would send, where nothing has to move. */
+void ti_direct_count(tithe_comm *comm, size_t n);
+
 /* Numbers in a part. */
 static inline size_t coll_part(size_t n, unsigned parts, unsigned p)
 {

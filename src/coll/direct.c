@@ -1,7 +1,13 @@
 /* direct.c - every rank owns a part: all send it their numbers, it adds them in rank order and hands the sum to all.
  *
- * Two rounds in which everybody talks to everybody, and each link carries 2(N-1)/N of the vector, as in a ring. Every
- * part is summed in the order 0, 1, ..., N-1, as the star and the gathering of frames do. */
+ * Everybody talks to everybody, twice, and each link carries 2(N-1)/N of the vector, as in a ring. Every part is summed in
+ * the order 0, 1, ..., N-1, as the star and the gathering of frames do.
+ *
+ * Short parts go to all at once: the latency counts twice. Long ones would share every link with N-2 others, some of
+ * which come off badly and finish late, when the links of those that did well are idle: with four hosts that took up to
+ * twice as long as the bytes do. So they go in turns: in turn t to the t-th neighbour, while the t-th on the other side
+ * sends to us. A byte says "go" when the receiver has nothing else coming in; without it those who are early disturb those
+ * who are late, and make them later still. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -41,6 +47,12 @@ static tithe_status send_part(const direct *d, unsigned from, unsigned to, unsig
     return TITHE_OK;
 }
 
+/* Everybody begins with its neighbour: if all began with rank 0, its link would be full while the others' are idle. */
+static unsigned after(const direct *d, unsigned rank, unsigned turn)
+{
+    return (rank + turn) % d->comm->size;
+}
+
 /* Rank r's numbers of a part: where they are, or in `room`. */
 static tithe_status find_part(const direct *d, unsigned r, unsigned part, float *room, const float **found,
                               tithe_error *error)
@@ -72,37 +84,115 @@ static tithe_status sum_part(const direct *d, unsigned part, tithe_error *error)
     return status;
 }
 
+/* Are parts so long that turns are worth their latency? There is but one neighbour in a pair. */
+static bool in_turns(unsigned size, size_t n)
+{
+    const size_t part = n / size;
+    return size > 2 && part * sizeof(float) > TITHE_DIRECT_AT_ONCE && part >= size;
+}
+
+/* Before every turn but the first. */
+static uint64_t go_bytes(unsigned size)
+{
+    return 2 * (uint64_t)size - 3;
+}
+
+/* Ranks that share a process take no turns, but count as if they did. */
+static bool takes_turns(const direct *d)
+{
+    return d->comm->local == 1 && in_turns(d->comm->size, d->n);
+}
+
+static void count_turns(const direct *d, unsigned turns)
+{
+    if (in_turns(d->comm->size, d->n))
+        ti_comm_count(d->comm, (uint64_t)turns * d->comm->local, (uint64_t)turns * d->comm->local);
+}
+
+static tithe_status scatter_at_once(const direct *d, tithe_error *error)
+{
+    tithe_comm *comm = d->comm;
+    tithe_status status = TITHE_OK;
+    for (unsigned i = 0; i < comm->local; i++)
+        for (unsigned turn = 1; turn < comm->size && !status; turn++) {
+            const unsigned me = comm->first + i, owner = after(d, me, turn);
+            status = send_part(d, me, owner, owner, error);
+        }
+    for (unsigned i = 0; i < comm->local && !status; i++) status = sum_part(d, comm->first + i, error);
+    count_turns(d, comm->size - 2);
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+/* Tell the one who sends next that nothing else is on its way to us, and hear the same from the one to whom we send. */
+static tithe_status wait_for_turn(const direct *d, unsigned me, unsigned to, unsigned from,
+                                  tithe_error *error)
+{
+    static const uint8_t go = 1;
+    uint8_t heard;
+    tithe_status status = ti_comm_send(d->comm, me, from, &go, sizeof go, error);
+    if (!status) status = ti_comm_receive(d->comm, me, to, &heard, sizeof heard, error);
+    return status;
+}
+
+/* What comes in waits in the scratch, which is long enough for parts of at least N numbers, until it can be added in rank
+ * order. The sum begins with rank 0's, so it stands where that is. */
+static tithe_status scatter_in_turns(const direct *d, tithe_error *error)
+{
+    const unsigned size = d->comm->size, me = d->comm->first;
+    const size_t many = length(d, me);
+    float *mine = local_part(d, me, me);
+    tithe_status status = TITHE_OK;
+    for (unsigned turn = 1; turn < size && !status; turn++) {
+        const unsigned owner = after(d, me, turn), from = after(d, me, size - turn);
+        if (turn > 1) status = wait_for_turn(d, me, owner, from, error);
+        if (!status) status = send_part(d, me, owner, owner, error);
+        if (!status)
+            status = ti_comm_receive(d->comm, me, from, d->scratch + (turn - 1) * many, many * sizeof *mine,
+                                     error);
+        if (!status) status = ti_comm_flush(d->comm, error);
+    }
+    float *sum = me == 0 ? mine : d->scratch + (me - 1) * many; /* rank 0 came in turn `me` */
+    for (unsigned r = 1; r < size && !status; r++) {
+        const unsigned turn = (me + size - r) % size;
+        ti_kernels()->add_scaled(sum, r == me ? mine : d->scratch + (turn - 1) * many, 1, many);
+    }
+    if (sum != mine) memcpy(mine, sum, many * sizeof *mine);
+    return status;
+}
+
 tithe_status ti_direct_scatter(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
                                tithe_error *error)
 {
     const direct d = {comm, vectors, n, scratch};
-    tithe_status status = TITHE_OK;
-    for (unsigned i = 0; i < comm->local; i++)
-        for (unsigned part = 0; part < comm->size && !status; part++)
-            if (part != comm->first + i) status = send_part(&d, comm->first + i, part, part, error);
-    for (unsigned i = 0; i < comm->local && !status; i++) status = sum_part(&d, comm->first + i, error);
+    const tithe_status status = takes_turns(&d) ? scatter_in_turns(&d, error) : scatter_at_once(&d, error);
     comm->seen.together = true; /* everybody has heard of everybody */
-    return status ? status : ti_comm_flush(comm, error);
+    return status;
 }
 
-static tithe_status hand_out(const direct *d, tithe_error *error)
+/* The sum of a part comes from its owner. */
+static tithe_status take_part(const direct *d, unsigned me, unsigned part, tithe_error *error)
+{
+    const size_t bytes = length(d, part) * sizeof(float);
+    if (!comm_is_local(d->comm, part))
+        return ti_comm_receive(d->comm, me, part, local_part(d, me, part), bytes, error);
+    if (bytes) memcpy(local_part(d, me, part), local_part(d, part, part), bytes);
+    return TITHE_OK;
+}
+
+static tithe_status hand_out_at_once(const direct *d, tithe_error *error)
 {
     tithe_comm *comm = d->comm;
     tithe_status status = TITHE_OK;
     const double start = clock_now();
     for (unsigned i = 0; i < comm->local; i++)
-        for (unsigned r = 0; r < comm->size && !status; r++)
-            if (r != comm->first + i) status = send_part(d, comm->first + i, r, comm->first + i, error);
-    for (unsigned i = 0; i < comm->local; i++)
-        for (unsigned part = 0; part < comm->size && !status; part++) {
+        for (unsigned turn = 1; turn < comm->size && !status; turn++) {
             const unsigned me = comm->first + i;
-            const size_t bytes = length(d, part) * sizeof(float);
-            if (part == me) continue;
-            if (!comm_is_local(comm, part))
-                status = ti_comm_receive(comm, me, part, local_part(d, me, part), bytes, error);
-            else if (bytes)
-                memcpy(local_part(d, me, part), local_part(d, part, part), bytes);
+            status = send_part(d, me, after(d, me, turn), me, error);
         }
+    for (unsigned i = 0; i < comm->local; i++)
+        for (unsigned part = 0; part < comm->size && !status; part++)
+            if (part != comm->first + i) status = take_part(d, comm->first + i, part, error);
+    count_turns(d, comm->size - 1);
     const size_t own = length(d, comm->first);
     if (!status)
         ti_link_round(comm, (comm->size - 1) * length(d, 0) * sizeof(float), (d->n - own) * sizeof(float),
@@ -110,12 +200,30 @@ static tithe_status hand_out(const direct *d, tithe_error *error)
     return status ? status : ti_comm_flush(comm, error);
 }
 
+static tithe_status hand_out_in_turns(const direct *d, tithe_error *error)
+{
+    const unsigned size = d->comm->size, me = d->comm->first;
+    tithe_status status = TITHE_OK;
+    for (unsigned turn = 1; turn < size && !status; turn++) {
+        const unsigned from = after(d, me, size - turn);
+        status = wait_for_turn(d, me, after(d, me, turn), from, error);
+        const double start = clock_now();
+        if (!status) status = send_part(d, me, after(d, me, turn), me, error);
+        if (!status) status = take_part(d, me, from, error);
+        if (!status)
+            ti_link_round(d->comm, length(d, 0) * sizeof(float), length(d, from) * sizeof(float), start);
+        if (!status) status = ti_comm_flush(d->comm, error);
+    }
+    return status;
+}
+
 static tithe_status reduce_all(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
                                tithe_error *error)
 {
     const direct d = {comm, vectors, n, scratch};
     const tithe_status status = ti_direct_scatter(comm, vectors, n, scratch, error);
-    return status ? status : hand_out(&d, error);
+    if (status) return status;
+    return takes_turns(&d) ? hand_out_in_turns(&d, error) : hand_out_at_once(&d, error);
 }
 
 static unsigned one_for_each(unsigned size)
@@ -125,14 +233,22 @@ static unsigned one_for_each(unsigned size)
 
 static double reduce_seconds(unsigned size, double bytes, double latency, double bandwidth)
 {
-    return 2 * latency + 2 * (size - 1.0) / size * bytes / bandwidth;
+    const double rounds = size > 2 && bytes / size > TITHE_DIRECT_AT_ONCE ? 4.0 * size - 5 : 2;
+    return rounds * latency + 2 * (size - 1.0) / size * bytes / bandwidth;
 }
 
-/* All parts but its own to their owners, and its own to all the others. */
+/* All parts but its own to their owners, its own to all the others, and who goes when. */
 static uint64_t reduce_bytes(unsigned size, unsigned rank, size_t n)
 {
     const uint64_t own = coll_part(n, size, rank);
-    return sizeof(float) * (n - own + (size - 1) * own);
+    return sizeof(float) * (n - own + (size - 1) * own) + (in_turns(size, n) ? go_bytes(size) : 0);
+}
+
+void ti_direct_count(tithe_comm *comm, size_t n)
+{
+    for (unsigned i = 0; i < comm->local; i++)
+        ti_comm_count(comm, 2 * (comm->size - 1) + (in_turns(comm->size, n) ? go_bytes(comm->size) : 0),
+                      reduce_bytes(comm->size, comm->first + i, n));
 }
 
 const tithe_collective ti_coll_direct = {

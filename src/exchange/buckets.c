@@ -115,8 +115,7 @@ static tithe_status make_all(tithe_exchange *ex, const size_t *begins, float **k
         s->all[i].begin = begins[i];
         status = make_bucket(ex, i, begins[i + 1], kept, error);
     }
-    if (!status && sends_aside(ex))
-        status = ti_courier_start(s->count, carry, ex, &s->courier, error);
+    if (!status && sends_aside(ex)) status = ti_courier_start(s->count, carry, ex, &s->courier, error);
     return status;
 }
 
@@ -246,7 +245,8 @@ static bool is_full(const tithe_exchange *ex, const bucket *b, const bool *put)
 {
     size_t at = 0;
     for (size_t l = 0; l < ex->config.layer_count; at += ex->config.layers[l++])
-        if (!put[l] && ex->config.layers[l] && at < b->begin + b->ex->n && at + ex->config.layers[l] > b->begin)
+        if (!put[l] && ex->config.layers[l] && at < b->begin + b->ex->n &&
+            at + ex->config.layers[l] > b->begin)
             return false;
     return true;
 }
@@ -262,7 +262,8 @@ static tithe_status note_layer(tithe_exchange *ex, unsigned rank, size_t layer, 
                        layer, rank);
     if (!first && w->gamma != gamma)
         return ti_fail(error, TITHE_E_ARGUMENT, layer,
-                       "Layer %zu of rank %u has step size %g, another one %g.", layer, rank, gamma, w->gamma);
+                       "Layer %zu of rank %u has step size %g, another one %g.", layer, rank, gamma,
+                       w->gamma);
     w->gamma = gamma;
     put[layer] = true;
     return TITHE_OK;
@@ -344,7 +345,8 @@ static tithe_status expect_everybody(const tithe_exchange *ex, tithe_error *erro
             if (!put[l]) missing = l;
         }
         if (there && missing < layers)
-            return ti_fail(error, TITHE_E_ARGUMENT, missing, "Layer %zu of rank %u was not put.", missing, rank);
+            return ti_fail(error, TITHE_E_ARGUMENT, missing, "Layer %zu of rank %u was not put.", missing,
+                           rank);
         return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was neither put nor skipped.", rank);
     }
     return TITHE_OK;

@@ -175,8 +175,7 @@ static bool make_workers(tithe_exchange *ex, const exchange_slice *slice)
         else
             ex->workers[i].frame = room(ex->capacity, 1, &enough);
         if (enough && c->feedback->keeps)
-            ex->workers[i].kept =
-                slice ? slice->kept[i] + slice->begin : room(ex->n, sizeof(float), &enough);
+            ex->workers[i].kept = slice ? slice->kept[i] + slice->begin : room(ex->n, sizeof(float), &enough);
         if (enough && c->shared_level) {
             ex->workers[i].curve = room(ex->level_count, sizeof(double), &enough);
             ex->workers[i].costs = room(ex->level_count, sizeof(double), &enough);
@@ -317,10 +316,10 @@ static tithe_status expect_layers(const tithe_exchange_config *c, size_t n, tith
 tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
                                    tithe_error *error)
 {
-    const size_t count = config && config->bucket_bytes
-                             ? ti_buckets_layout(n, config->layers, config->layer_count,
-                                                 config->bucket_bytes, NULL)
-                             : 1;
+    const size_t count =
+        config && config->bucket_bytes
+            ? ti_buckets_layout(n, config->layers, config->layer_count, config->bucket_bytes, NULL)
+            : 1;
     /* layers may come one by one, also where they all fit into one message */
     if (count == 0 || (count == 1 && !(config && config->bucket_bytes && config->layer_count > 1)))
         return ti_exchange_create_whole(config, n, NULL, ex, error);

@@ -154,7 +154,8 @@ void ti_exchange_record(tithe_exchange *ex)
         r.unsent += sums.unsent / ranks;
         r.unsent_most = fmax(r.unsent_most, sums.unsent);
         r.reason = sums.reason;
-        if (!(sums.energy > 0) || !ex->config.measure) continue; /* nothing to send is no measure of anything */
+        if (!(sums.energy > 0) || !ex->config.measure)
+            continue; /* nothing to send is no measure of anything */
         const double kept = 1 - sums.unsent / sums.energy,
                      speedup = sums.entries > 0 ? kept * (double)ex->n / sums.entries : 0;
         r.measured++;

@@ -12,7 +12,7 @@ typedef enum worker_state { WORKER_IDLE, WORKER_PUT, WORKER_SKIPS } worker_state
 typedef struct exchange_worker {
     worker_state state;
     bool was_put; /* in the last step */
-    float *kept; /* feedback.h */
+    float *kept;  /* feedback.h */
     uint8_t *frame;
     tithe_frame_info info;
     double energy, unsent;

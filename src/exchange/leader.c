@@ -61,8 +61,7 @@ void ti_leader_learn(leader_state *s, leader_rule rule, double gain)
 size_t ti_leader_save(const leader_state *s, double *numbers)
 {
     const double all[LEADER_NUMBERS] = {
-        (double)s->steps,    (double)s->turns, s->gain[0], s->gain[1], (double)s->tried[0],
-        (double)s->tried[1],
+        (double)s->steps, (double)s->turns, s->gain[0], s->gain[1], (double)s->tried[0], (double)s->tried[1],
     };
     if (numbers) memcpy(numbers, all, sizeof all);
     return LEADER_NUMBERS;

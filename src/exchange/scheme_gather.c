@@ -67,9 +67,7 @@ static tithe_status sum_by_parts(tithe_exchange *ex, float *update, tithe_error 
 {
     const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex));
     if (!exchange_is_remote(ex)) {
-        for (unsigned r = 0; r < ex->config.comm->size; r++)
-            ti_comm_count(ex->config.comm, 2 * (ex->config.comm->size - 1),
-                          tithe_collective_find("direct")->reduce_bytes(ex->config.comm->size, r, ex->n));
+        ti_direct_count(ex->config.comm, ex->n);
         return ti_exchange_decode_all(ex, weight, update, error);
     }
     const tithe_status status = ti_exchange_decode_all(ex, weight, update, error);

@@ -36,8 +36,7 @@ void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exch
                              const tithe_exchange_record *last)
 {
     ex->step = step;
-    for (unsigned p = 0; ex->buckets && p < ti_exchange_parts(ex); p++)
-        ti_exchange_part(ex, p)->step = step;
+    for (unsigned p = 0; ex->buckets && p < ti_exchange_parts(ex); p++) ti_exchange_part(ex, p)->step = step;
     if (totals) ex->totals = *totals;
     if (!last) return;
     const tithe_exchange_record before = ex->last; /* the names are its own */

@@ -245,9 +245,10 @@ tithe_status ti_checkpoint_begin(run *r, tithe_error *error)
 tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
 {
     if (r->o->checkpoint && tithe_exchange_learned(r->exchange, NULL) > CHECKPOINT_MOST_LEARNED)
-        return ti_fail(error, TITHE_E_SPEC, 0,
-                       "A checkpoint has no room for what the scheme learns in %u buckets: take a larger --bucket.",
-                       tithe_exchange_buckets(r->exchange));
+        return ti_fail(
+            error, TITHE_E_SPEC, 0,
+            "A checkpoint has no room for what the scheme learns in %u buckets: take a larger --bucket.",
+            tithe_exchange_buckets(r->exchange));
     return r->resumed ? ti_checkpoint_compare(r, r->resumed, error) : TITHE_OK;
 }
 

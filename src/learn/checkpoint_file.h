@@ -74,7 +74,7 @@ typedef struct checkpoint_head {
     double epochs, seconds;
     double average_ratio; /* average.h */
     uint64_t average_count, average_earlier, average_steps;
-    uint64_t learned; /* numbers of the scheme (exchange.h) */
+    uint64_t learned;               /* numbers of the scheme (exchange.h) */
     char text[CHECKPOINT_TEXT + 1]; /* lines "key: value" */
 } checkpoint_head;
 

@@ -109,19 +109,20 @@ static tithe_status agree(run *r, tithe_error *error)
     char text[1000], layers[24 * MOST_LAYERS];
     list_layers(r, layers, sizeof layers);
     snprintf(text, sizeof text,
-             " n=%zu; layers %s; bucket %zu; tithe %s; checkpoint %s every %llu; resume %s; data %016llx; seed %llu; %u workers; "
+             " n=%zu; layers %s; bucket %zu; tithe %s; checkpoint %s every %llu; resume %s; data %016llx; "
+             "seed %llu; %u workers; "
              "model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
              "downlink feedback %s; scheme %s over %s; leader %s; estimator %s; sampling %s; step size %s; "
              "cost %s; average %s; batch %zu; "
              "local steps %u; momentum %g; clients %u; shared level %d",
-             r->size, layers, o->bucket_bytes, tithe_version(), o->checkpoint ? "yes" : "no", (unsigned long long)o->every,
-             o->resume ? "yes" : "no", (unsigned long long)r->share->hash, (unsigned long long)o->seed,
-             o->workers, r->problem.spec, r->problem.l2, tithe_codec_spec(r->codec),
-             r->downlink ? tithe_codec_spec(r->downlink) : "-", r->feedback->name, r->downlink_feedback->name,
-             r->exchange->scheme->name, r->exchange->collective_name, or_else(o->leader, "round-robin"),
-             r->estimator->name, or_else(o->sampling, "uniform"), or_else(o->step_size, "auto"),
-             or_else(o->cost, "bits"), or_else(o->average, "none"), o->batch, o->local_steps, o->momentum,
-             o->clients, o->shared_level);
+             r->size, layers, o->bucket_bytes, tithe_version(), o->checkpoint ? "yes" : "no",
+             (unsigned long long)o->every, o->resume ? "yes" : "no", (unsigned long long)r->share->hash,
+             (unsigned long long)o->seed, o->workers, r->problem.spec, r->problem.l2,
+             tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-", r->feedback->name,
+             r->downlink_feedback->name, r->exchange->scheme->name, r->exchange->collective_name,
+             or_else(o->leader, "round-robin"), r->estimator->name, or_else(o->sampling, "uniform"),
+             or_else(o->step_size, "auto"), or_else(o->cost, "bits"), or_else(o->average, "none"), o->batch,
+             o->local_steps, o->momentum, o->clients, o->shared_level);
     return ti_comm_agree(r->comm, text, error);
 }
 

@@ -30,7 +30,8 @@ static tithe_status accept(void *context, const char *text, tithe_error *error)
 {
     run *r = context;
     const unsigned long long n = strncmp(text, " n=", 3) == 0 ? strtoull(text + 3, NULL, 10) : 0;
-    char codec[300], bucket[40];
+    char codec[300], downlink[300], bucket[40];
+    snprintf(downlink, sizeof downlink, "; downlink %s;", r->downlink ? tithe_codec_spec(r->downlink) : "-");
     snprintf(bucket, sizeof bucket, "; bucket %zu;", r->o->bucket_bytes);
     snprintf(codec, sizeof codec, "; codec %s;", tithe_codec_spec(r->codec));
     if (r->exchange)
@@ -42,6 +43,10 @@ static tithe_status accept(void *context, const char *text, tithe_error *error)
                        "The server has the codec %s, but the workers do not: start all with the "
                        "same options.",
                        tithe_codec_spec(r->codec));
+    if (!strstr(text, downlink))
+        return ti_fail(
+            error, TITHE_E_MISMATCH, 0,
+            "The server has another --downlink than the workers: start all with the same options.");
     r->size = (size_t)n;
     if (!strstr(text, bucket))
         return ti_fail(error, TITHE_E_MISMATCH, 0,

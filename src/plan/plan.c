@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/status.h"
+#include "tithe/coll.h"
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */
 
@@ -77,15 +78,24 @@ static void add_tree(const tithe_plan_request *q, tithe_plan_row *row, double by
 
 static void add_direct(const tithe_plan_request *q, tithe_plan_row *row, double bytes)
 {
-    if (q->workers > 1) add_rounds(q, row, 2, (q->workers - 1.0) / q->workers * bytes);
+    const double part = bytes / q->workers;
+    if (q->workers > 2 && part > TITHE_DIRECT_AT_ONCE) { /* in turns, and a byte before all but the first */
+        add_rounds(q, row, 2 * (q->workers - 1.0), part);
+        add_rounds(q, row, 2 * q->workers - 3.0, 1);
+    } else if (q->workers > 1) {
+        add_rounds(q, row, 2, (q->workers - 1.0) * part);
+    }
 }
 
 /* Runs of blocks go up, twice as long in each round; then all blocks go down. */
 static void add_tree_gather(const tithe_plan_request *q, tithe_plan_row *row, double bytes)
 {
-    double run = 1;
-    for (double left = q->workers - 1.0; left > 0; left -= run, run *= 2)
+    double run = 1, left = q->workers - 1.0;
+    while (left > 0) {
         add_rounds(q, row, 1, fmin(run, left) * bytes);
+        left -= run;
+        run *= 2;
+    }
     add_rounds(q, row, levels_of(q), q->workers * bytes);
 }
 
@@ -107,7 +117,7 @@ static void dense_rows(const tithe_plan_request *q, tithe_plan_row *rows)
 
 typedef struct level {
     double keep, frame, values, indices; /* bytes */
-    double encode, decode;               /* seconds, for one frame */
+    double encode, decode, form;         /* seconds, for one frame, and to form the vector */
 } level;
 
 static tithe_status frame_length(const tithe_plan_request *q, double entries, double *frame,
@@ -133,10 +143,17 @@ static tithe_status make_level(const tithe_plan_request *q, double keep, level *
                  .frame = 8 * entries,
                  .values = 4 * entries,
                  .encode = q->speed.encode_value * q->params + q->speed.encode_entry * entries,
-                 .decode = q->speed.decode_entry * entries};
+                 .decode = q->speed.decode_entry * entries,
+                 .form = q->speed.form_value * q->params};
     const tithe_status status = q->count_paper ? TITHE_OK : frame_length(q, entries, &l->frame, error);
     l->indices = l->frame - l->values;
     return status;
+}
+
+/* The vector is formed, the leader selects, and everybody takes its values out and the sums in. */
+static double of_artopk(const level *l)
+{
+    return l->form + l->encode + 2 * l->decode;
 }
 
 static void paper_rows(const tithe_plan_request *q, const level *l, tithe_plan_row *rows)
@@ -144,8 +161,8 @@ static void paper_rows(const tithe_plan_request *q, const level *l, tithe_plan_r
     const double n = q->workers, levels = levels_of(q);
     rows[0] = begin_row("gather", "allgather", l->keep, l->encode + n * l->decode);
     if (n > 1) add_rounds(q, &rows[0], levels, (n - 1) * l->frame / levels);
-    rows[1] = begin_row("artopk", "ring", l->keep, l->encode + l->decode);
-    rows[2] = begin_row("artopk", "tree", l->keep, l->encode + l->decode);
+    rows[1] = begin_row("artopk", "ring", l->keep, of_artopk(l));
+    rows[2] = begin_row("artopk", "tree", l->keep, of_artopk(l));
     for (int i = 1; i < PAPER_LEVEL; i++) add_rounds(q, &rows[i], levels, l->indices);
     add_ring(q, &rows[1], l->values);
     add_tree(q, &rows[2], l->values);
@@ -179,9 +196,9 @@ static void own_rows(const tithe_plan_request *q, const level *l, tithe_plan_row
     /* the server takes up all frames, makes one of the sum, and everybody takes that up */
     rows[2] = begin_row("star", "star", l->keep, 2 * l->encode + (q->workers + 1.0) * l->decode);
     add_star(q, &rows[2], l->frame);
-    rows[3] = begin_row("artopk", "ring", l->keep, l->encode + l->decode);
-    rows[4] = begin_row("artopk", "tree", l->keep, l->encode + l->decode);
-    rows[5] = begin_row("artopk", "direct", l->keep, l->encode + l->decode);
+    rows[3] = begin_row("artopk", "ring", l->keep, of_artopk(l));
+    rows[4] = begin_row("artopk", "tree", l->keep, of_artopk(l));
+    rows[5] = begin_row("artopk", "direct", l->keep, of_artopk(l));
     for (int i = 3; i < OWN_LEVEL; i++) add_rounds(q, &rows[i], levels_of(q), l->indices);
     add_ring(q, &rows[3], l->values);
     add_tree(q, &rows[4], l->values);

@@ -8,10 +8,11 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "kernels/kernels.h"
 #include "tithe/feedback.h"
 #include "tithe/plan.h"
 
-enum { VALUES = 1 << 21, ROUNDS = 5 };
+enum { VALUES = 1 << 23, ROUNDS = 3 };
 
 typedef struct trial {
     float *x, *kept, *y;
@@ -64,15 +65,33 @@ static tithe_status time_level(trial *t, double entries, double *encode, double 
     return status;
 }
 
+/* What was kept and the gradient into one vector, after a look for NaN. */
+static tithe_status time_forming(trial *t, double *seconds, tithe_error *error)
+{
+    const tithe_feedback *ec;
+    const tithe_status status = tithe_feedback_find("ec", &ec, error);
+    if (status) return status;
+    const tithe_feedback_call call = {.kept = t->kept, .g = t->x, .gamma = 1, .n = VALUES};
+    *seconds = INFINITY;
+    for (int i = 0; i < ROUNDS; i++) {
+        const double start = clock_now();
+        if (ti_find_nonfinite(TITHE_F32, t->x, VALUES) == VALUES) ec->form(&call);
+        *seconds = fmin(*seconds, clock_now() - start);
+    }
+    return TITHE_OK;
+}
+
 tithe_status tithe_speed_measure(tithe_speed *speed, tithe_error *error)
 {
     trial t = {0};
     const double few = VALUES / 1000.0, many = VALUES / 20.0;
-    double encode_few, decode_few, encode_many, decode_many;
+    double encode_few, decode_few, encode_many, decode_many, forming;
     tithe_status status = make_trial(&t, error);
     if (!status) status = time_level(&t, few, &encode_few, &decode_few, error);
     if (!status) status = time_level(&t, many, &encode_many, &decode_many, error);
+    if (!status) status = time_forming(&t, &forming, error);
     if (!status) {
+        speed->form_value = forming / VALUES;
         speed->encode_entry = fmax(0, (encode_many - encode_few) / (many - few));
         speed->encode_value = fmax(0, encode_few - few * speed->encode_entry) / VALUES;
         speed->decode_entry = decode_many / many;

@@ -163,7 +163,8 @@ static void add_final(buffer *b, const tithe_trace_record *final)
 /* Where the time of a mean step went. */
 static void add_phases(buffer *b, const tithe_trace_record *final)
 {
-    static const char *const phases[] = {"compute", "encode", "wait", "transfer", "decode", "other", "overlap", NULL};
+    static const char *const phases[] = {"compute", "encode", "wait",    "transfer",
+                                         "decode",  "other",  "overlap", NULL};
     for (const tithe_column *c = tithe_columns(); c->name; c++) {
         for (size_t p = 0; phases[p]; p++) {
             if (strcmp(phases[p], c->name) != 0) continue;

@@ -184,7 +184,8 @@ static void seconds_follow_the_paper(void **state)
         const double broadcast = tithe_broadcast_seconds(sizes[s], M, a, 1 / b);
         assert_true(fabs(broadcast - (a * log_N + log_N * M * b)) <= 1e-12 * broadcast);
         const double direct = tithe_collective_find("direct")->reduce_seconds(sizes[s], M, a, 1 / b);
-        assert_true(fabs(direct - (2 * a + 2 * (N - 1) / N * M * b)) <= 1e-12 * direct);
+        const double rounds = N > 2 && M / N > 65536 ? 4 * N - 5 : 2; /* long parts go in turns */
+        assert_true(fabs(direct - (rounds * a + 2 * (N - 1) / N * M * b)) <= 1e-12 * direct);
     }
 }
 

@@ -60,7 +60,8 @@ enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
 static const char COST[] = "packet:payload=127,c0=0,c1=127";
 
-static group *make_over(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool, bool one_thread)
+static group *make_over(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool,
+                        bool one_thread)
 {
     const wanted w = {.codec = v->codec,
                       .feedback = v->feedback,
@@ -113,9 +114,11 @@ static void test_overlap_changes_nothing(void **state)
     assert_int_equal(tithe_pool_create(2, &pool, NULL), TITHE_OK);
     for (int v = 0; v < VARIANTS; v++) {
         group *plain = make(&variants[v], 4 * 600, false, NULL);
-        group *side = make(&variants[v], 4 * 600, true, NULL), *threads = make(&variants[v], 4 * 600, true, pool);
+        group *side = make(&variants[v], 4 * 600, true, NULL),
+              *threads = make(&variants[v], 4 * 600, true, pool);
         group *layered = make(&variants[v], 4 * 600, true, NULL);
-        group *alone = make_over(&variants[v], 4 * 600, true, NULL, true); /* ranks that only this thread may use */
+        group *alone =
+            make_over(&variants[v], 4 * 600, true, NULL, true); /* ranks that only this thread may use */
         assert_int_equal(tithe_exchange_buckets(side->ex), 5);
         for (unsigned s = 0; s < STEPS; s++) {
             float *x = gradients_make(RANKS, N, s);
@@ -140,7 +143,8 @@ static void test_overlap_changes_nothing(void **state)
             expect_same(plain, alone);
             free(x);
         }
-        assert_true(tithe_exchange_total(plain->ex).overlap == 0 && tithe_exchange_total(alone->ex).overlap == 0);
+        assert_true(tithe_exchange_total(plain->ex).overlap == 0 &&
+                    tithe_exchange_total(alone->ex).overlap == 0);
         assert_true(tithe_exchange_total(side->ex).overlap >= 0);
         group_free(plain);
         group_free(side);
@@ -244,8 +248,8 @@ static void test_bucket_is_an_exchange(void **state)
             group_finish(all);
             for (size_t b = 0; b < count; b++) {
                 for (unsigned r = 0; r < RANKS; r++)
-                    assert_int_equal(
-                        tithe_exchange_put(parts[b]->ex, r, 0, x + r * N + begins[b], 0.5, NULL), TITHE_OK);
+                    assert_int_equal(tithe_exchange_put(parts[b]->ex, r, 0, x + r * N + begins[b], 0.5, NULL),
+                                     TITHE_OK);
                 group_finish(parts[b]);
             }
             expect_sum(all, parts, begins, count);
@@ -262,7 +266,8 @@ static void test_buckets_draw_apart(void **state)
     (void)state;
     static const size_t halves[] = {400, 400};
     tithe_exchange_config config;
-    group *g = group_start(&(wanted){.codec = "randk:k=40", .feedback = "none", .ranks = 1, .n = 800}, &config);
+    group *g =
+        group_start(&(wanted){.codec = "randk:k=40", .feedback = "none", .ranks = 1, .n = 800}, &config);
     config.layers = halves;
     config.layer_count = 2;
     config.bucket_bytes = TITHE_EACH_LAYER;
@@ -281,7 +286,8 @@ static void test_buckets_draw_apart(void **state)
 static void test_fusing_saves_messages(void **state)
 {
     (void)state;
-    group *each = make(&variants[1], TITHE_EACH_LAYER, false, NULL), *fused = make(&variants[1], 4 * N, false, NULL);
+    group *each = make(&variants[1], TITHE_EACH_LAYER, false, NULL),
+          *fused = make(&variants[1], 4 * N, false, NULL);
     float *x = gradients_make(RANKS, N, 0);
     group_put_all(each, x, 1);
     group_finish(each);
@@ -304,7 +310,8 @@ static void test_empty_layers(void **state)
     static const size_t sizes[] = {28, 16, 1 << 20, TITHE_EACH_LAYER};
     for (int s = 0; s < 8; s++) {
         tithe_exchange_config config;
-        group *g = group_start(&(wanted){.codec = "all|raw", .feedback = "none", .ranks = 2, .n = 57}, &config);
+        group *g =
+            group_start(&(wanted){.codec = "all|raw", .feedback = "none", .ranks = 2, .n = 57}, &config);
         config.layers = lengths;
         config.layer_count = 6;
         config.bucket_bytes = sizes[s % 4];
@@ -314,11 +321,11 @@ static void test_empty_layers(void **state)
             float *x = gradients_make(2, 57, step);
             for (unsigned r = 0; r < 2; r++)
                 for (size_t l = 0, at = 0; l < 6; at += lengths[l++])
-                    if (tithe_exchange_put_layer(g->ex, r, 0, l, lengths[l] ? x + r * 57 + at : NULL, 1, &g->error))
+                    if (tithe_exchange_put_layer(g->ex, r, 0, l, lengths[l] ? x + r * 57 + at : NULL, 1,
+                                                 &g->error))
                         fail_msg("%s", g->error.text);
             group_finish(g);
-            for (int i = 0; i < 57; i++)
-                assert_float_equal(g->update[i], (x[i] + x[57 + i]) / 2, 1e-5);
+            for (int i = 0; i < 57; i++) assert_float_equal(g->update[i], (x[i] + x[57 + i]) / 2, 1e-5);
             free(x);
         }
         group_free(g);
@@ -362,7 +369,8 @@ static void test_failure_half_way(void **state)
     assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error), TITHE_OK);
     assert_int_not_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_OK);
     x[2 * N + 1900] = 1;
-    assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error), TITHE_OK); /* no way back */
+    assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error),
+                         TITHE_OK); /* no way back */
     free(x);
     group_free(g);
 }
@@ -378,7 +386,8 @@ static void test_bad_order(void **state)
 {
     (void)state;
     for (int overlap = 0; overlap < 2; overlap++) {
-        group *g = make(&variants[1], 4 * 600, overlap, NULL), *same = make(&variants[1], 4 * 600, overlap, NULL);
+        group *g = make(&variants[1], 4 * 600, overlap, NULL),
+              *same = make(&variants[1], 4 * 600, overlap, NULL);
         float *x = gradients_make(RANKS, N, 0);
         tithe_error *e = &g->error;
         refused(tithe_exchange_finish(g->ex, g->update, e), e, "Rank 0 was neither put nor skipped");
@@ -425,7 +434,8 @@ static void test_bad_input(void **state)
     config.bucket_bytes = 64;
     config.layer_count = LAYERS;
     assert_int_equal(tithe_exchange_create(&config, N, &g->ex, &g->error), TITHE_OK);
-    refused(tithe_exchange_put_layer(g->ex, 0, 0, LAYERS, g->update, 1, &g->error), &g->error, "There are 6 layers");
+    refused(tithe_exchange_put_layer(g->ex, 0, 0, LAYERS, g->update, 1, &g->error), &g->error,
+            "There are 6 layers");
     refused(tithe_exchange_put_layer(g->ex, 2, 0, 0, g->update, 1, &g->error), &g->error, "does not live");
     refused(tithe_exchange_put_layer(g->ex, 0, 0, 0, NULL, 1, &g->error), &g->error, "A gradient");
     group_free(g);
