@@ -40,7 +40,8 @@ static void below_break_even_it_pays(void **state)
             .keeps = keeps,
             .keep_count = 2,
             .count_paper = i % 2,
-            .speed = {1e-9 * uniform(&random), 3e-9 * uniform(&random), 3e-9 * uniform(&random)},
+            .speed = {1e-9 * uniform(&random), 3e-9 * uniform(&random), 3e-9 * uniform(&random),
+                      1e-9 * uniform(&random)},
         };
         tithe_plan_row rows[32];
         tithe_plan plan;
