@@ -25,7 +25,10 @@ static bool speed_path(char *path)
     else if (home && *home)
         length = snprintf(path, MOST_PATH, "%s/.cache/tithe", home);
     if (length < 0 || length >= MOST_PATH - 64) return false;
-    mkdir(path, 0700); /* may be there already; whoever cannot write has no cache */
+    *strrchr(path, '/') = 0; /* the folder of all caches, then ours; whoever cannot write has none */
+    mkdir(path, 0700);
+    path[strlen(path)] = '/';
+    mkdir(path, 0700);
     snprintf(path + length, MOST_PATH - (size_t)length, "/step-speed-%s-%s", tithe_version(),
              tithe_kernels_name());
     return true;
