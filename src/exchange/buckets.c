@@ -28,6 +28,7 @@ struct exchange_buckets {
     float **staged;   /* of each local rank: layers of fused buckets, which have to lie side by side */
     bool *put;        /* of each local rank and layer: was it put one by one, in this step? */
     unsigned served;
+    atomic_bool broken; /* a bucket could not be put after others were: there is no way back */
     tithe_error failed; /* of a step that others have heard half of; from then on all fail. Code 0: none */
 };
 
@@ -195,18 +196,26 @@ static tithe_status put_bucket(tithe_exchange *ex, bucket *b, unsigned rank, uns
 {
     struct exchange_buckets *s = ex->buckets;
     const tithe_status status = tithe_exchange_put(b->ex, rank, lane, g, gamma, error);
-    if (!status)
+    if (!status) {
         count_rank(s, b);
-    else if (s->courier && b != s->all)
-        ti_courier_break(s->courier);
+        return TITHE_OK;
+    }
+    bool first = b == s->all;
+    for (size_t l = 0; l < ex->config.layer_count; l++)
+        first = first && !s->put[(rank - ex->config.comm->first) * ex->config.layer_count + l];
+    if (first) return status; /* nothing has happened yet */
+    atomic_store(&s->broken, true);
+    if (s->courier) ti_courier_break(s->courier);
     return status;
 }
 
 /* Once it has failed, it fails: what others took for a step cannot be taken back. */
-static tithe_status fail_again(const struct exchange_buckets *s, tithe_error *error)
+static tithe_status fail_again(struct exchange_buckets *s, tithe_error *error)
 {
     if (s->failed.code && error) *error = s->failed;
-    return s->failed.code;
+    if (s->failed.code || !atomic_load(&s->broken)) return s->failed.code;
+    return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                   "A bucket could not be put after others had left: free the exchange, and open another.");
 }
 
 static exchange_worker *worker_of(tithe_exchange *ex, unsigned rank)

@@ -361,18 +361,37 @@ static void test_failure_half_way(void **state)
 {
     (void)state;
     const variant v = {"all|f16", "none", "gather", NULL, NULL};
-    group *g = make(&v, 4 * 600, true, NULL);
+    for (int overlap = 0; overlap < 2; overlap++) {
+        group *g = make(&v, 4 * 600, overlap, NULL);
+        float *x = gradients_make(RANKS, N, 0);
+        x[2 * N + 1900] = 1e6f; /* of the last rank, in the last bucket */
+        assert_int_equal(tithe_exchange_put(g->ex, 0, 0, x, 1, &g->error), TITHE_OK);
+        assert_int_equal(tithe_exchange_put(g->ex, 1, 0, x + N, 1, &g->error), TITHE_OK);
+        assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error), TITHE_OK);
+        assert_int_not_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_OK);
+        x[2 * N + 1900] = 1;
+        assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error),
+                             TITHE_OK); /* no way back */
+        assert_non_null(strstr(g->error.text, "open another"));
+        assert_int_not_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_OK);
+        free(x);
+        group_free(g);
+    }
+    /* in its first bucket, nothing has happened yet */
+    group *g = make(&v, 4 * 600, true, NULL), *same = make(&v, 4 * 600, true, NULL);
     float *x = gradients_make(RANKS, N, 0);
-    x[2 * N + 1900] = 1e6f; /* of the last rank, in the last bucket */
-    assert_int_equal(tithe_exchange_put(g->ex, 0, 0, x, 1, &g->error), TITHE_OK);
-    assert_int_equal(tithe_exchange_put(g->ex, 1, 0, x + N, 1, &g->error), TITHE_OK);
-    assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error), TITHE_OK);
-    assert_int_not_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_OK);
-    x[2 * N + 1900] = 1;
-    assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error),
-                         TITHE_OK); /* no way back */
+    const float right = x[5];
+    x[5] = 1e6f;
+    assert_int_not_equal(tithe_exchange_put(g->ex, 0, 0, x, 1, &g->error), TITHE_OK);
+    x[5] = right;
+    group_put_all(g, x, 1);
+    group_finish(g);
+    group_put_all(same, x, 1);
+    group_finish(same);
+    expect_same(g, same);
     free(x);
     group_free(g);
+    group_free(same);
 }
 
 static void refused(tithe_status status, const tithe_error *error, const char *words)
