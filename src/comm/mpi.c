@@ -128,7 +128,7 @@ static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double d
             if (status) return status;
             const double waited = clock_now() - start;
             if (waited > deadline) return fail_late(s, what, who, deadline, error);
-            if (!told && waited > deadline / 2) {
+            if (!told && waited > deadline / 4) {
                 say_waiting(s, (int)who);
                 told = true;
             }

@@ -178,7 +178,7 @@ static tithe_status fail_late(const zmq_state *s, unsigned from, double deadline
                    name_of(s, who, other, sizeof other), name_of(s, waiter, me, sizeof me), deadline);
 }
 
-/* Halfway to the deadline the others are told who is waited for, so that they know whose fault it is. */
+/* After a quarter of the deadline the others are told who is waited for, so that they know whose fault it is. */
 static tithe_status wait_for_message(zmq_state *s, unsigned from, double deadline, tithe_error *error)
 {
     const double start = clock_now();
@@ -187,11 +187,11 @@ static tithe_status wait_for_message(zmq_state *s, unsigned from, double deadlin
     while (!s->peers[from].first && !status) {
         const double left = start + deadline - clock_now();
         if (left <= 0) return fail_late(s, from, deadline, error);
-        if (!told && left < deadline / 2) {
+        if (!told && left < 0.75 * deadline) {
             say_waiting(s, from, from);
             told = true;
         }
-        const double next = told ? left : left - deadline / 2;
+        const double next = told ? left : left - 0.75 * deadline;
         status = ti_zmq_pump(s, next < 0.5 ? next : 0.5, error);
     }
     if (told && !status) say_waiting(s, from, UINT32_MAX);
