@@ -20,7 +20,7 @@ wanted = parser.parse_args()
 NAMES = {("dense", "star"): ("dense, star", "#7d8590"), ("dense", "ring"): ("dense, ring", "#57606a"), ("dense", "tree"): ("dense, tree", "#8c959f"),
          ("dense", "direct"): ("dense, direct", "#afb8c1"), ("gather", "allgather"): ("gather", "#d55e00"), ("gather", "tree"): ("gather, tree", "#e69f00"),
          ("star", "star"): ("star, both ways", "#009e73"), ("artopk", "ring"): ("AR-Top-k, ring", "#0072b2"), ("artopk", "tree"): ("AR-Top-k, tree", "#56b4e9"),
-         ("artopk", "direct"): ("AR-Top-k, direct", "#cc79a7")}
+         ("artopk", "direct"): ("AR-Top-k, direct", "#cc79a7"), ("artopk", "star"): ("AR-Top-k, star", "#f0e442")}
 PER_DECADE, CELL, LEFT, TOP, GAP = 4, 17, 74, 64, 40
 LATENCIES = [1e-5 * 10 ** (i / PER_DECADE) for i in range(4 * PER_DECADE + 1)]       # 10 us to 100 ms
 BANDWIDTHS = [1e6 / 8 * 10 ** (i / PER_DECADE) for i in range(5 * PER_DECADE + 1)]    # 1 Mbit/s to 100 Gbit/s

@@ -130,7 +130,6 @@ static bool read_cost(plan_options *o, tithe_plan_request *q)
     tithe_status status = tithe_cost_create(spec, &o->measured, &error);
     if (!status) status = tithe_link_of_cost(o->measured, &q->link, &error);
     if (status) text_fail_status(NULL, status, &error);
-    q->cost = o->measured;
     return !status;
 }
 
@@ -175,6 +174,7 @@ static cJSON *row_json(const tithe_plan_row *row)
     json_number(json, "network_seconds", row->network_seconds);
     json_number(json, "codec_seconds", row->codec_seconds);
     json_number(json, "seconds", row->seconds);
+    json_text(json, "options", row->options);
     return json;
 }
 
@@ -199,7 +199,7 @@ static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, 
 {
     printf("%s numbers, %u workers, latency %s, bandwidth %s%s\n\n", text_group((uint64_t)q->params).text,
            q->workers, amount_time(q->link.latency).text, amount_bandwidth(q->link.bandwidth).text,
-           q->cost ? "; messages as measured" : "");
+           q->link.points ? "; messages as measured" : "");
     printf("  %-8s %-10s %7s %12s %12s %12s\n", "scheme", "over", "keep", "transfer", "codec", "in all");
     for (size_t i = 0; i < tithe_plan_rows(q); i++)
         printf("%s %-8s %-10s %7g %12s %12s %12s\n", i == plan->winner ? ">" : " ", rows[i].scheme,
@@ -214,19 +214,16 @@ static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, 
             "\nCompression pays: t_sync(c) + t_codec(c) = %s + %s < t_sync(dense) = %s, %.3g times faster.\n",
             amount_time(w->network_seconds).text, amount_time(w->codec_seconds).text,
             amount_time(d->seconds).text, d->seconds / w->seconds);
-    if (plan->break_even > 0)
-        printf("At this latency it pays below %s.\n", amount_bandwidth(plan->break_even).text);
-    else
-        printf("At this latency it never pays.\n");
+    printf("%s\n", plan_break_even(plan).text);
+    printf("The fastest step is that of: tithe train %s\n", w->options);
 }
 
 /* The fastest of each scheme, as the number of workers grows. */
 static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_row *rows)
 {
-    static const char *const schemes[] = {"dense", "gather", "star", "artopk"};
-    enum { SCHEMES = sizeof schemes / sizeof *schemes };
+    const tithe_scheme *const *schemes = tithe_schemes();
     printf("\n  %8s", "workers");
-    for (size_t s = 0; s < SCHEMES; s++) printf(" %20s", schemes[s]);
+    for (size_t s = 0; schemes[s]; s++) printf(" %20s", schemes[s]->name);
     printf("\n");
     for (uint64_t n = o->least;; n = n * 2 < o->most ? n * 2 : o->most) {
         tithe_plan plan;
@@ -235,10 +232,10 @@ static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_
         const tithe_status status = tithe_plan_make(&q, rows, &plan, &error);
         if (status) return text_fail_status(NULL, status, &error);
         printf("  %8s", text_group(n).text);
-        for (size_t s = 0; s < SCHEMES; s++) {
+        for (size_t s = 0; schemes[s]; s++) {
             const tithe_plan_row *best = NULL;
             for (size_t i = 0; i < tithe_plan_rows(&q); i++)
-                if (strcmp(rows[i].scheme, schemes[s]) == 0 && (!best || rows[i].seconds < best->seconds))
+                if (strcmp(rows[i].scheme, schemes[s]->name) == 0 && (!best || rows[i].seconds < best->seconds))
                     best = &rows[i];
             printf(" %10s %9s", best ? amount_time(best->seconds).text : "-", best ? best->collective : "");
         }

@@ -15,15 +15,15 @@ static size_t slowest(const tithe_probe_link *links, size_t count)
 {
     size_t worst = 0;
     for (size_t i = 1; i < count; i++)
-        if (links[i].bandwidth < links[worst].bandwidth) worst = i;
+        if (links[i].link.bandwidth < links[worst].link.bandwidth) worst = i;
     return worst;
 }
 
 static cJSON *probe_json(const tithe_probe_link *link)
 {
     cJSON *json = json_object(), *points = json_array();
-    json_number(json, "latency_s", link->latency);
-    json_number(json, "bandwidth_Bps", link->bandwidth);
+    json_number(json, "latency_s", link->link.latency);
+    json_number(json, "bandwidth_Bps", link->link.bandwidth);
     for (size_t i = 0; i < link->count; i++) {
         cJSON *point = json_append(points, json_object());
         json_number(point, "bytes", link->points[i].bytes);
@@ -36,10 +36,10 @@ static cJSON *probe_json(const tithe_probe_link *link)
 /* A line is "bytes,seconds": what --cost table:FILE reads. Times never fall with the length. */
 static bool write_table(const char *path, const tithe_probe_link *link)
 {
-    char text[TITHE_PROBE_POINTS * 64];
+    char text[TITHE_LINK_POINTS * 64];
     size_t used = (size_t)snprintf(text, sizeof text,
                                    "# tithe probe: latency %.6g s, bandwidth %.6g B/s\nbytes,seconds\n",
-                                   link->latency, link->bandwidth);
+                                   link->link.latency, link->link.bandwidth);
     double most = 0;
     for (size_t i = 0; i < link->count; i++) {
         most = fmax(most, link->points[i].seconds);
@@ -56,7 +56,7 @@ static int report(const tithe_probe_link *links, size_t count, const char *out, 
     if (json_alone(json)) return EXIT_DONE;
     for (size_t i = 0; i < count; i++)
         printf("rank 0 to rank %u: latency %s one way, bandwidth %s\n", links[i].to,
-               amount_time(links[i].latency).text, amount_bandwidth(links[i].bandwidth).text);
+               amount_time(links[i].link.latency).text, amount_bandwidth(links[i].link.bandwidth).text);
     if (out) printf("%s: take it with --cost table:%s\n", out, out);
     return EXIT_DONE;
 }

@@ -1,6 +1,7 @@
 /* plan_map.c - the map of winners, for the terminal and as a picture. */
 #include "plan_map.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,34 +12,65 @@
 #include "files.h"
 #include "text.h"
 
-const plan_method plan_methods[] = {
-    {"dense", "star", "dense, star", "#9aa5b1", 's'},
-    {"dense", "ring", "dense, ring", "#52606d", 'r'},
-    {"dense", "tree", "dense, tree", "#7b8794", 't'},
-    {"dense", "direct", "dense, direct", "#cbd2d9", 'd'},
-    {"gather", "allgather", "gather", "#d55e00", 'G'},
-    {"gather", "tree", "gather, tree", "#e69f00", 'g'},
-    {"star", "star", "star", "#009e73", 'S'},
-    {"artopk", "ring", "AR-Top-k, ring", "#0072b2", 'R'},
-    {"artopk", "tree", "AR-Top-k, tree", "#56b4e9", 'T'},
-    {"artopk", "direct", "AR-Top-k, direct", "#cc79a7", 'D'},
-    {NULL, NULL, NULL, NULL, 0},
-};
+/* ---- methods: what the rows of the plan are, each with a letter and a colour ---------------------------------------- */
 
-size_t plan_method_of(const tithe_plan_row *row)
+static const char *color_of(bool dense, size_t place)
+{
+    static const char *const greys[] = {"#52606d", "#7b8794", "#9aa5b1", "#cbd2d9"};
+    static const char *const others[] = {"#d55e00", "#e69f00", "#009e73", "#0072b2",
+                                         "#56b4e9", "#cc79a7", "#f0e442", "#994f00"};
+    return dense ? greys[place % 4] : others[place % 8];
+}
+
+static bool is_taken(const plan_map *map, char letter)
+{
+    for (size_t i = 0; i < map->method_count; i++)
+        if (map->methods[i].letter == letter) return true;
+    return false;
+}
+
+/* The first letter of its names that is free: small ones for what sends dense vectors, capitals for the rest. */
+static char letter_of(const plan_map *map, const tithe_plan_row *row, bool dense)
+{
+    char names[64];
+    snprintf(names, sizeof names, "%s%s", dense ? "" : row->scheme, row->collective);
+    for (const char *c = names; *c; c++) {
+        const char letter = (char)(dense ? tolower((unsigned char)*c) : toupper((unsigned char)*c));
+        if (!is_taken(map, letter)) return letter;
+    }
+    return '?';
+}
+
+static size_t method_of(const plan_map *map, const tithe_plan_row *row)
 {
     size_t i = 0;
-    while (plan_methods[i + 1].scheme && (strcmp(plan_methods[i].scheme, row->scheme) != 0 ||
-                                          strcmp(plan_methods[i].collective, row->collective) != 0))
+    while (i < map->method_count && (strcmp(map->methods[i].scheme, row->scheme) != 0 ||
+                                     strcmp(map->methods[i].collective, row->collective) != 0))
         i++;
     return i;
 }
+
+static void list_methods(plan_map *map, const tithe_plan_row *rows, size_t count)
+{
+    size_t dense_so_far = 0;
+    map->method_count = 0;
+    for (size_t i = 0; i < count && map->method_count < MAP_METHODS; i++) {
+        const bool dense = rows[i].keep == 1;
+        if (method_of(map, &rows[i]) < map->method_count) continue;
+        const size_t place = dense ? dense_so_far++ : map->method_count - dense_so_far;
+        map->methods[map->method_count] = (plan_method){
+            rows[i].scheme, rows[i].collective, color_of(dense, place), letter_of(map, &rows[i], dense)};
+        map->method_count++;
+    }
+}
+
+/* ---- the map -------------------------------------------------------------------------------------------------------- */
 
 /* 10 us to 100 ms, and 1 Mbit/s to 100 Gbit/s. */
 tithe_status plan_map_fill(const tithe_plan_request *request, plan_map *map, tithe_error *error)
 {
     tithe_plan_request q = *request;
-    q.cost = NULL; /* a table knows one link only */
+    q.link.points = NULL; /* they are of one link only */
     tithe_plan_row *rows = text_memory(tithe_plan_rows(&q) * sizeof *rows);
     tithe_status status = TITHE_OK;
     for (int i = 0; i < MAP_ROWS && !status; i++)
@@ -47,18 +79,20 @@ tithe_status plan_map_fill(const tithe_plan_request *request, plan_map *map, tit
             q.link.latency = map->latency[i] = 1e-5 * pow(10, i / 3.0);
             q.link.bandwidth = map->bandwidth[j] = 1e6 / 8 * pow(10, j * 5.0 / (MAP_COLUMNS - 1));
             status = tithe_plan_make(&q, rows, &plan, error);
-            if (!status) map->winner[i][j] = (unsigned char)plan_method_of(&rows[plan.winner]);
+            if (status) break;
+            if (i == 0 && j == 0) list_methods(map, rows, tithe_plan_rows(&q));
+            map->winner[i][j] = (unsigned char)method_of(map, &rows[plan.winner]);
         }
     free(rows);
     return status;
 }
 
 /* Does it win anywhere? Only those need a place in the legend. */
-static bool is_on(const plan_map *map, const plan_method *method)
+static bool is_on(const plan_map *map, size_t method)
 {
     for (int i = 0; i < MAP_ROWS; i++)
         for (int j = 0; j < MAP_COLUMNS; j++)
-            if (&plan_methods[map->winner[i][j]] == method) return true;
+            if (map->winner[i][j] == method) return true;
     return false;
 }
 
@@ -69,13 +103,28 @@ void plan_map_print(const plan_map *map, const tithe_plan_request *request)
         text_group((uint64_t)request->params).text, request->workers);
     for (int i = 0; i < MAP_ROWS; i++) {
         printf("  %9s  ", amount_time(map->latency[i]).text);
-        for (int j = 0; j < MAP_COLUMNS; j++) printf("%c ", plan_methods[map->winner[i][j]].letter);
+        for (int j = 0; j < MAP_COLUMNS; j++) printf("%c ", map->methods[map->winner[i][j]].letter);
         printf("\n");
     }
     printf("             1M      10M     100M    1G      10G     100G\n\n ");
-    for (const plan_method *m = plan_methods; m->scheme; m++)
-        if (is_on(map, m)) printf("  %c %s", m->letter, m->name);
+    for (size_t m = 0; m < map->method_count; m++)
+        if (is_on(map, m))
+            printf("  %c %s over %s", map->methods[m].letter, map->methods[m].scheme,
+                   map->methods[m].collective);
     printf("\n");
+}
+
+plan_sentence plan_break_even(const tithe_plan *plan)
+{
+    plan_sentence line;
+    if (plan->break_even == 0)
+        snprintf(line.text, sizeof line.text, "At this latency compression never pays.");
+    else if (isinf(plan->break_even))
+        snprintf(line.text, sizeof line.text, "At this latency compression pays at any bandwidth.");
+    else
+        snprintf(line.text, sizeof line.text, "At this latency compression pays below %s.",
+                 amount_bandwidth(plan->break_even).text);
+    return line;
 }
 
 /* ---- the page ------------------------------------------------------------------------------------------------ */
@@ -113,20 +162,24 @@ static void add_map(page *p, const plan_map *map)
     for (int i = 0; i < MAP_ROWS; i++) {
         add(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>", LEFT - 8, TOP + CELL * i + 22,
             amount_time(map->latency[i]).text);
-        for (int j = 0; j < MAP_COLUMNS; j++)
+        for (int j = 0; j < MAP_COLUMNS; j++) {
+            const plan_method *winner = &map->methods[map->winner[i][j]];
             add(p,
                 "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>%s, %s: "
-                "%s</title></rect>",
-                LEFT + CELL * j, TOP + CELL * i, CELL - 1, CELL - 1, plan_methods[map->winner[i][j]].color,
-                amount_time(map->latency[i]).text, amount_bandwidth(map->bandwidth[j]).text,
-                plan_methods[map->winner[i][j]].name);
+                "%s over %s</title></rect>",
+                LEFT + CELL * j, TOP + CELL * i, CELL - 1, CELL - 1, winner->color,
+                amount_time(map->latency[i]).text, amount_bandwidth(map->bandwidth[j]).text, winner->scheme,
+                winner->collective);
+        }
     }
     for (int j = 0; j < MAP_COLUMNS; j += 4)
         add(p, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>", LEFT + CELL * j + CELL / 2,
             TOP + CELL * MAP_ROWS + 20, amount_bandwidth(map->bandwidth[j]).text);
     add(p, "</svg><p class=\"legend\">");
-    for (const plan_method *m = plan_methods; m->scheme; m++)
-        if (is_on(map, m)) add(p, "<span><i style=\"background:%s\"></i>%s</span>", m->color, m->name);
+    for (size_t m = 0; m < map->method_count; m++)
+        if (is_on(map, m))
+            add(p, "<span><i style=\"background:%s\"></i>%s over %s</span>", map->methods[m].color,
+                map->methods[m].scheme, map->methods[m].collective);
     add(p, "</p>");
 }
 
@@ -135,8 +188,8 @@ static void add_rows(page *p, const tithe_plan_row *rows, size_t count, const ti
     add(p, "<table><tr><th>scheme</th><th>collective</th><th>keep</th><th>transfer</th><th>codec</th><th>in "
            "all</th></tr>");
     for (size_t i = 0; i < count; i++)
-        add(p, "<tr%s><td>%s</td><td>%s</td><td>%g</td><td>%s</td><td>%s</td><td>%s</td></tr>",
-            i == plan->winner ? " class=\"winner\"" : "", rows[i].scheme, rows[i].collective, rows[i].keep,
+        add(p, "<tr%s title=\"tithe train %s\"><td>%s</td><td>%s</td><td>%g</td><td>%s</td><td>%s</td><td>%s</td></tr>",
+            i == plan->winner ? " class=\"winner\"" : "", rows[i].options, rows[i].scheme, rows[i].collective, rows[i].keep,
             amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
             amount_time(rows[i].seconds).text);
     add(p, "</table>");
@@ -162,8 +215,11 @@ bool plan_page_write(const char *path, const plan_map *map, const tithe_plan_req
         text_group((uint64_t)request->params).text, request->workers, amount_time(request->link.latency).text,
         amount_bandwidth(request->link.bandwidth).text);
     add_rows(&p, rows, tithe_plan_rows(request), plan);
-    add(&p, "<p>Compression pays below %s at this latency.</p><h2>Who wins where</h2>",
-        amount_bandwidth(plan->break_even).text);
+    add(&p,
+        "<p>The fastest is a step of <code>tithe train %s</code>; each row shows its own under the "
+        "pointer.</p>",
+        rows[plan->winner].options);
+    add(&p, "<p>%s</p><h2>Who wins where</h2>", plan_break_even(plan).text);
     add_map(&p, map);
     add(&p, "<p>The fastest way with the levels above, codec included; latency one way down, bandwidth "
             "across.</p></html>\n");

@@ -4,21 +4,27 @@
 
 #include "tithe/tithe.h"
 
-enum { MAP_ROWS = 13, MAP_COLUMNS = 17 };
+enum { MAP_ROWS = 13, MAP_COLUMNS = 17, MAP_METHODS = 64 };
+
+/* A scheme over a collective, and how it is drawn. */
+typedef struct plan_method {
+    const char *scheme, *collective, *color;
+    char letter;
+} plan_method;
 
 typedef struct plan_map {
     double latency[MAP_ROWS], bandwidth[MAP_COLUMNS];
-    unsigned char winner[MAP_ROWS][MAP_COLUMNS]; /* place in plan_methods */
+    plan_method methods[MAP_METHODS]; /* those that have rows */
+    size_t method_count;
+    unsigned char winner[MAP_ROWS][MAP_COLUMNS]; /* place in methods */
 } plan_map;
 
-typedef struct plan_method {
-    const char *scheme, *collective, *name, *color;
-    char letter;
-} plan_method;
-extern const plan_method plan_methods[]; /* ends with a NULL scheme */
-size_t plan_method_of(const tithe_plan_row *row);
-
 tithe_status plan_map_fill(const tithe_plan_request *request, plan_map *map, tithe_error *error);
+/* Where compression pays. */
+typedef struct plan_sentence {
+    char text[96];
+} plan_sentence;
+plan_sentence plan_break_even(const tithe_plan *plan);
 void plan_map_print(const plan_map *map, const tithe_plan_request *request);
 
 /* An HTML page with the map as a picture, and the rows as a table. False: it could not be written, and that was said. */

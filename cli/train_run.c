@@ -250,8 +250,8 @@ static cJSON *complexity_json(const tithe_complexity *c)
 static cJSON *link_json(const tithe_train_result *r)
 {
     cJSON *json = json_object();
-    json_number(json, "latency_s", r->latency);
-    json_number(json, "bandwidth_Bps", r->bandwidth);
+    json_number(json, "latency_s", r->link.latency);
+    json_number(json, "bandwidth_Bps", r->link.bandwidth);
     json_number(json, "probe_bytes", r->probe_bytes);
     return json;
 }

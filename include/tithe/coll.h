@@ -1,6 +1,6 @@
 /* coll.h - collectives: ring, tree, star and broadcast as schedules of messages, direct and native as they are.
  *
- * A collective says who sends which part of a vector to whom in which round, and nothing else. One executor runs all
+ * A collective says who sends which part of a vector to whom in which step, and what that takes. One executor runs all
  * of them, over any transport and for any number of ranks in this process, so the order of additions, and with it
  * every bit of the result, is a property of the collective alone. `direct` adds in rank order, which a schedule of
  * additions in place cannot say, so it brings its own all-reduce; `native` is the transport's, and promises no order.
@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "tithe/comm.h"
+#include "tithe/rounds.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +24,7 @@ enum {
         1 << 16 /* bytes of a part up to which `direct` sends to all at once; longer ones in turns */
 };
 
-/* What one rank does in one round: send parts [send, send_end) and receive [receive, receive_end), of `parts` parts.
+/* What one rank does in one step of a schedule: send parts [send, send_end) and receive [receive, receive_end), of `parts` parts.
  * Both at once, so the two never overlap. */
 typedef struct tithe_move {
     int to, from; /* TITHE_NOBODY: nothing to do */
@@ -37,21 +38,18 @@ typedef struct tithe_collective {
     bool ordered; /* the same bits on every transport; only `native` cannot promise that */
     unsigned (*parts)(unsigned size); /* into how many parts a vector is cut */
     /* All-reduce: afterwards every rank has the sum. */
-    unsigned (*reduce_rounds)(unsigned size);
-    void (*reduce)(unsigned size, unsigned rank, unsigned round, tithe_move *move);
+    unsigned (*reduce_steps)(unsigned size);
+    void (*reduce)(unsigned size, unsigned rank, unsigned step, tithe_move *move);
     /* In place of a schedule; the arguments of tithe_all_reduce. NULL: there is a schedule. */
     tithe_status (*reduce_all)(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
                                tithe_error *error);
     /* All-gather of one block for each rank, of unequal lengths; a part is the block of a rank. NULL: it has none. */
-    unsigned (*gather_rounds)(unsigned size);
-    void (*gather)(unsigned size, unsigned rank, unsigned round, tithe_move *move);
-    /* Seconds by the model of latency (one way) and bandwidth (bytes per second); key: tyagi2023artopk. `bytes` is the
-     * whole vector for reduce, the mean block for gather. */
-    double (*reduce_seconds)(unsigned size, double bytes, double latency, double bandwidth);
-    double (*gather_seconds)(unsigned size, double bytes, double latency, double bandwidth);
-    /* Bytes that a rank sends, exactly: of a vector of n floats, and of blocks of these lengths. */
-    uint64_t (*reduce_bytes)(unsigned size, unsigned rank, size_t n);
-    uint64_t (*gather_bytes)(unsigned size, unsigned rank, const size_t *lengths);
+    unsigned (*gather_steps)(unsigned size);
+    void (*gather)(unsigned size, unsigned rank, unsigned step, tithe_move *move);
+    /* What it takes, added to a list of rounds: an all-reduce of n floats, and an all-gather. Stated here and nowhere else;
+     * bytes and seconds follow (rounds.h). Steps that do not wait for each other, as those of a star, are one round. */
+    void (*reduce_rounds)(unsigned size, double n, tithe_rounds *rounds);
+    void (*gather_rounds)(const tithe_blocks *blocks, tithe_rounds *rounds);
 } tithe_collective;
 
 TITHE_API const tithe_collective *const *tithe_collectives(void);          /* ends with NULL */
@@ -79,8 +77,7 @@ TITHE_API tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective
 enum { TITHE_LENGTH_BYTES = 4 };
 TITHE_API tithe_status tithe_broadcast(tithe_comm *comm, unsigned root, uint8_t *const *blocks,
                                        size_t capacity, size_t *length, tithe_error *error);
-TITHE_API double tithe_broadcast_seconds(unsigned size, double bytes, double latency, double bandwidth);
-TITHE_API uint64_t tithe_broadcast_bytes(unsigned size, unsigned rank, unsigned root, size_t length);
+TITHE_API void tithe_broadcast_rounds(unsigned size, double bytes, tithe_rounds *rounds);
 
 #ifdef __cplusplus
 }

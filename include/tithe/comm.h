@@ -35,7 +35,7 @@ typedef struct tithe_transport {
     tithe_status (*all_reduce)(void *self, float *vector, size_t n, double deadline, tithe_error *error);
 } tithe_transport;
 
-/* What this process has seen of the link since all last told each other; link.h makes an estimate of it. */
+/* What this process has seen of the link since all last told each other; link_estimate.h makes an estimate of it. */
 enum { TITHE_LINK_ROUNDS = 4, TITHE_LINK_WINDOW = 5 };
 typedef struct tithe_link_round {
     uint64_t longest; /* message of any rank in this round, in bytes: the same on all ranks; 0: no round */

@@ -9,6 +9,7 @@
 #ifndef TITHE_COST_H
 #define TITHE_COST_H
 
+#include "tithe/link.h"
 #include "tithe/variant.h"
 
 #ifdef __cplusplus
@@ -29,6 +30,8 @@ typedef struct tithe_cost_model {
     /* A straight line that lies nowhere above the cost on [from, to] bits: its values at both ends. It only makes
      * tuners faster. NULL: they take the cost at `from`, which is true of every cost. */
     void (*below)(const tithe_cost *cost, double from, double to, double line[2]);
+    /* The link whose messages it prices, in seconds; false: these parameters price something else. NULL: no link. */
+    bool (*link)(const tithe_cost *cost, tithe_link *link);
     /* Bits of a full packet, where the cost has steps; a tuner then says whether it filled one. May be NULL. */
     double (*packet)(const tithe_cost *cost);
 } tithe_cost_model;
@@ -46,6 +49,9 @@ TITHE_API const char *tithe_cost_spec(const tithe_cost *cost);
 TITHE_API const char *tithe_cost_unit(const tithe_cost *cost);
 TITHE_API const double *tithe_cost_params(const tithe_cost *cost); /* in the order of the model's table */
 TITHE_API const tithe_cost_model *tithe_cost_model_of(const tithe_cost *cost);
+/* The link that a cost in seconds is of: `table:FILE`, as tithe probe writes it, or `alphabeta:...`. It refers to the cost.
+ * Refused is what no link does: another unit, a message that takes no time, longer messages that take no longer. */
+TITHE_API tithe_status tithe_link_of_cost(const tithe_cost *cost, tithe_link *link, tithe_error *error);
 
 TITHE_API const tithe_cost_model *const *tithe_cost_models(void); /* ends with NULL */
 

@@ -25,11 +25,28 @@ extern "C" {
 typedef struct tithe_exchange tithe_exchange;
 struct tithe_exchange_config;
 
+/* The shape of a step: all that its rounds depend on. Lengths in bytes. */
+typedef struct tithe_step_shape {
+    unsigned ranks;
+    const tithe_collective *collective;
+    bool server_apart;   /* the server is none of the ranks; otherwise it is rank 0 */
+    double n;            /* numbers in the vector */
+    tithe_blocks frames; /* of the ranks */
+    double back;         /* the frame of the way back */
+    /* under a leader */
+    double statistics;  /* of each rank, from which the leader is chosen */
+    double indices;     /* the leader's frame of indices */
+    double values;      /* numbers of each rank at these indices, */
+    bool quantized;     /* whose sums are sent as */
+    tithe_blocks parts; /* frames by their owners */
+} tithe_step_shape;
+
 typedef struct tithe_scheme {
     const char *name, *summary, *paper;
-    bool whole;              /* takes the gradients as they are: no frames */
-    bool forms;              /* put only forms what is to be sent; run makes the messages */
-    const char *collectives; /* those that it can use, the default first: "ring|tree|star" */
+    bool whole; /* takes the gradients as they are: no frames */
+    bool forms; /* put only forms what is to be sent; run makes the messages */
+    bool back;  /* sends a frame back, which a downlink codec may compress */
+    const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
     /* Another default for this configuration. NULL: the first one. */
     const char *(*collective)(const struct tithe_exchange_config *config);
     /* NULL, or a sentence: why it cannot be used like this. */
@@ -38,8 +55,8 @@ typedef struct tithe_scheme {
     tithe_status (*open)(tithe_exchange *ex, tithe_error *error);
     void (*close)(tithe_exchange *ex);
     tithe_status (*run)(tithe_exchange *ex, float *update, tithe_error *error);
-    /* Seconds that the last step would have taken on a link: by the formulas of its collectives, with what was sent. */
-    double (*seconds)(const tithe_exchange *ex, double latency, double bandwidth);
+    /* What a step of this shape takes, added to a list of rounds. Stated here and nowhere else (rounds.h). */
+    void (*rounds)(const tithe_step_shape *shape, tithe_rounds *rounds);
     /* Of the message of a local rank, counted from 0. NULL: the codec's own count. */
     double (*paper_bits)(const tithe_exchange *ex, unsigned local);
     /* Numbers that it learned from step to step, for a checkpoint. NULL: none. */
@@ -47,6 +64,8 @@ typedef struct tithe_scheme {
     void (*relearn)(tithe_exchange *ex, const double *numbers);
 } tithe_scheme;
 TITHE_API const tithe_scheme *const *tithe_schemes(void); /* ends with NULL */
+/* The collective that a scheme uses under this name ('allgather' is a ring that passes frames on); NULL: it cannot. */
+TITHE_API const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, const char *name);
 
 /* What must outlive the exchange: everything that is pointed to. */
 typedef struct tithe_exchange_config {
@@ -148,9 +167,10 @@ typedef struct tithe_exchange_record {
 } tithe_exchange_record;
 TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);
 
-/* Seconds that the last step would have taken on a network with this latency (one way) and bandwidth (bytes per second):
- * rounds and bytes as the formulas of the collective have them. Where all ranks are here. */
-TITHE_API double tithe_exchange_seconds(const tithe_exchange *ex, double latency, double bandwidth);
+/* The rounds of the last step's bucket (counted from 0), and the seconds that all of them would have taken on a network of
+ * such links. Lengths are those that were sent, so all ranks have to be here, or their frames be known to all. */
+TITHE_API void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_rounds *rounds);
+TITHE_API double tithe_exchange_seconds(const tithe_exchange *ex, const tithe_link *link);
 
 /* Into how many buckets a vector goes: 1 without bucket_bytes. */
 TITHE_API unsigned tithe_exchange_buckets(const tithe_exchange *ex);

@@ -137,8 +137,7 @@ typedef struct tithe_train_result {
     double kept_mean, kept_least;       /* share of the energy that got through, over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
     double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
-    double latency,
-        bandwidth; /* of the link at the end (link.h): seconds one way, bytes per second; NAN: not known */
+    tithe_link link;    /* at the end, as its messages showed it (link_estimate.h) */
     double probe_bytes; /* sent to find that out, by all processes; not in sent_bytes */
     unsigned buckets;   /* messages of a worker in a step */
     tithe_complexity complexity;

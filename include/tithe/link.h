@@ -1,48 +1,38 @@
-/* link.h - what the link does now: latency and bandwidth, from the messages of a running job.
+/* link.h - what a link does to a message: latency and bandwidth, or times that were measured.
  *
- *     tithe_link_estimate link = tithe_link_start();
- *     for (;;) {
- *         ... a step ...
- *         if (it is time) tithe_link_update(&comm, &link, &error);      // all processes together, after the same step
- *     }
- *
- * `tithe_probe` (probe.h) asks the same with messages of its own, before a job. Here the messages are those of the
- * collectives, and what they are not enough for is asked with small probes, which together with the numbers that the
- * processes tell each other stay below 1 % of what the job has sent. All ranks hold the same estimate, to the bit. It
- * depends on the clock, so nothing that has to come out the same twice may look at it.
- *
- * What is timed, and why it is right, stands at the top of src/comm/link.c. */
+ * The one description of a link: a probe measures it, a running job estimates it (link_estimate.h), a plan, a cost and
+ * the virtual clock of a run ask it how long a message takes. */
 #ifndef TITHE_LINK_H
 #define TITHE_LINK_H
 
-#include "tithe/comm.h"
+#include "tithe/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct tithe_link_point {
-    double bytes, seconds; /* 0 bytes: no point */
-    unsigned hops;         /* latencies in it: 1, or 2 with an answer */
-    unsigned group;        /* points of one group were taken at the same time, or by the same rank */
+    double bytes, seconds; /* a message of so many bytes takes so long, one way */
 } tithe_link_point;
 
-typedef struct tithe_link_estimate {
-    double latency;     /* seconds, one way, of the slowest link; NAN: not known */
-    double bandwidth;   /* bytes per second; NAN: not known */
-    double probe_bytes; /* sent for this estimate so far, by all processes; not in their sent_bytes */
-    /* what it is made of: the last few updates, and the last few probes */
-    tithe_link_point rounds[TITHE_LINK_WINDOW * TITHE_LINK_ROUNDS], pings[TITHE_LINK_WINDOW];
-    unsigned reports, pinged, answered; /* so far */
-    uint64_t ping_length;               /* of the next probe, at least */
-    bool reports_next;                  /* the next update has the budget for the rounds */
-} tithe_link_estimate;
+typedef struct tithe_link {
+    double latency;   /* seconds, one way; NAN: not known */
+    double bandwidth; /* bytes per second that arrive; NAN: not known */
+    /* Measured times of messages, ascending in both, at least two; they belong to somebody else, and go before the two
+     * numbers above. NULL: latency + bytes / bandwidth (tyagi2023artopk). */
+    const tithe_link_point *points;
+    size_t count;
+} tithe_link;
 
-TITHE_API tithe_link_estimate tithe_link_start(void);
+/* Seconds of one message. Between measured points a straight line; beyond the last one, and ahead of the first, the line
+ * of the outermost two goes on. */
+TITHE_API double tithe_link_seconds(const tithe_link *link, double bytes);
 
-/* Called by all processes at once, between two steps; one rank in each. Twice a second is often enough. Where all ranks are
- * in this process there is no link, and the estimate stays unknown. */
-TITHE_API tithe_status tithe_link_update(tithe_comm *comm, tithe_link_estimate *link, tithe_error *error);
+/* Latency and bandwidth from points in the order of their lengths: the median of the shortest messages, and the median
+ * slope between long ones, so that a few late messages, and a bucket of bytes that passes unhindered, do no harm. At most
+ * TITHE_LINK_POINTS are looked at. The bandwidth is NAN where longer messages take no longer. */
+enum { TITHE_LINK_POINTS = 24 };
+TITHE_API tithe_link tithe_link_fit(const tithe_link_point *points, size_t count);
 
 #ifdef __cplusplus
 }

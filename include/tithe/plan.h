@@ -1,12 +1,12 @@
 /* plan.h - which scheme, collective and level is cheapest on a link, and does compression pay at all?
  *
- * A message of B bytes takes latency + B / bandwidth (tyagi2023artopk), or what was measured for so many bytes. To the
- * transfer comes what encoding and decoding take on this machine, if it was measured. */
+ * A step takes the rounds that its scheme states (rounds.h), on a link (link.h). To the transfer comes what encoding and
+ * decoding take on this machine, if it was measured. */
 #ifndef TITHE_PLAN_H
 #define TITHE_PLAN_H
 
 #include "tithe/codec.h"
-#include "tithe/cost.h"
+#include "tithe/link.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,30 +22,20 @@ typedef struct tithe_speed {
 /* Measured here on vectors of eight million numbers, too long for caches: takes about a second. */
 TITHE_API tithe_status tithe_speed_measure(tithe_speed *speed, tithe_error *error);
 
-typedef struct tithe_link {
-    double latency;   /* seconds, one way */
-    double bandwidth; /* bytes per second that arrive */
-} tithe_link;
-
-/* Latency and bandwidth of a cost in seconds: `table:FILE`, as tithe probe writes it, or `alphabeta:...`. Refused is what no
- * link does: another unit, a message that takes no time, longer messages that take no longer. */
-TITHE_API tithe_status tithe_link_of_cost(const tithe_cost *cost, tithe_link *link, tithe_error *error);
-
 typedef struct tithe_plan_row {
     const char *scheme, *collective;
     double keep; /* 1: dense */
-    double rounds,
-        bytes; /* latencies, and bytes one after the other: transfer = rounds * latency + bytes / bandwidth */
+    double rounds, bytes; /* one after the other: transfer = rounds * latency + bytes / bandwidth */
     double codec_seconds;   /* encoding, and decoding what arrives */
     double network_seconds; /* the transfer alone */
     double seconds;         /* with the codec */
+    char options[160];      /* of `tithe train`, that make such a step */
 } tithe_plan_row;
 
 typedef struct tithe_plan_request {
     double params; /* numbers in a gradient */
     unsigned workers;
-    tithe_link link;
-    const tithe_cost *cost; /* seconds of a message, in place of latency + bytes / bandwidth; NULL: those */
+    tithe_link link; /* with measured points, if there are any (cost.h: tithe_link_of_cost) */
     const double *keeps;
     size_t keep_count;
     /* The paper's formulas, with 4 bytes for a value and 4 for an index. Otherwise what this library does: real frames, and
@@ -54,14 +44,15 @@ typedef struct tithe_plan_request {
     tithe_speed speed;
 } tithe_plan_request;
 
-/* How many rows there will be: the dense ones first, then as many for each level. */
+/* How many rows there will be: one for each scheme and each collective that it runs over; those that send dense vectors
+ * first, then the others for each level. */
 TITHE_API size_t tithe_plan_rows(const tithe_plan_request *request);
 
 typedef struct tithe_plan {
     size_t winner, network_winner; /* places in rows: by seconds, and by the transfer alone */
     size_t dense;                  /* the fastest dense row */
     /* Below this many bytes per second the best compressed row beats the best dense one. 0: never; infinite: always. It is
-     * that of the latency and the bandwidth of `link`, also where a cost is given. */
+     * that of the latency and the bandwidth of `link`, also where it has points. */
     double break_even;
 } tithe_plan;
 

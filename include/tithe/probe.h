@@ -3,22 +3,16 @@
 #define TITHE_PROBE_H
 
 #include "tithe/comm.h"
+#include "tithe/link.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { TITHE_PROBE_POINTS = 24 };
-
-typedef struct tithe_probe_point {
-    double bytes, seconds; /* a message of that many bytes, one way */
-} tithe_probe_point;
-
 typedef struct tithe_probe_link {
     unsigned from, to;
-    double latency;   /* seconds, one way */
-    double bandwidth; /* bytes per second */
-    tithe_probe_point points[TITHE_PROBE_POINTS];
+    tithe_link link; /* latency and bandwidth; without the points, which are */
+    tithe_link_point points[TITHE_LINK_POINTS];
     size_t count;
 } tithe_probe_link;
 
@@ -28,10 +22,6 @@ typedef struct tithe_probe_link {
  * it. */
 TITHE_API tithe_status tithe_probe(tithe_comm *comm, double seconds, tithe_probe_link *links,
                                    tithe_error *error);
-
-/* Latency and bandwidth from points: the median of the shortest messages, and the median slope between long ones, so that
- * a few late messages, and a bucket of bytes that passes unhindered, do no harm. */
-TITHE_API void tithe_probe_fit(tithe_probe_link *link);
 
 #ifdef __cplusplus
 }

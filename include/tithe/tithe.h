@@ -7,7 +7,8 @@
  *   coll.h      ring, tree, star
  *   cost.h      what a message costs
  *   tuner.h     how much to send now
- *   probe.h     what a link does
+ *   link.h      what a link does to a message; probe.h measures it, link_estimate.h follows it in a running job
+ *   rounds.h    what a step takes on a network: rounds of messages
  *   plan.h      what a step will cost on a link, and whether compression pays
  *   pool.h      threads for large vectors
  *   frame.h     read a frame from a file or a stranger
@@ -30,9 +31,11 @@
 #include "tithe/feedback.h"
 #include "tithe/frame.h"
 #include "tithe/link.h"
+#include "tithe/link_estimate.h"
 #include "tithe/plan.h"
 #include "tithe/pool.h"
 #include "tithe/probe.h"
+#include "tithe/rounds.h"
 #include "tithe/status.h"
 #include "tithe/tuner.h"
 #include "tithe/variant.h"

@@ -2,7 +2,6 @@
  *
  * Ranks are counted from the root: v = rank - root (mod N). In round r those with v a multiple of 2^(b-r), where
  * 2^b >= N, send to v + 2^(b-r-1). The length goes ahead of the block, so that nobody has to know it. */
-#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -75,13 +74,10 @@ tithe_status tithe_broadcast(tithe_comm *comm, unsigned root, uint8_t *const *bl
     return status;
 }
 
-double tithe_broadcast_seconds(unsigned size, double bytes, double latency, double bandwidth)
+/* Everybody but the root gets the length and the block, once. */
+void tithe_broadcast_rounds(unsigned size, double bytes, tithe_rounds *rounds)
 {
-    return log2(size) * (latency + bytes / bandwidth);
-}
-
-/* The block and its length to each child. */
-uint64_t tithe_broadcast_bytes(unsigned size, unsigned rank, unsigned root, size_t length)
-{
-    return coll_children(size, (rank + size - root) % size) * (TITHE_LENGTH_BYTES + (uint64_t)length);
+    const double message = TITHE_LENGTH_BYTES + bytes, others = size - 1.0;
+    tithe_rounds_add(rounds,
+                     (tithe_round){coll_log2(size), message, others * message, 2 * others, TITHE_SOME_SEND});
 }

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "comm/comm.h"
-#include "comm/link.h"
+#include "comm/link_estimate.h"
 #include "kernels/kernels.h"
 
 static const tithe_collective *const collectives[] = {&ti_coll_ring,   &ti_coll_tree,   &ti_coll_star,
@@ -114,7 +114,7 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
     if (how->reduce_all) return how->reduce_all(comm, vectors, n, scratch, error);
     const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch};
     tithe_status status = TITHE_OK;
-    for (unsigned round = 0; round < how->reduce_rounds(comm->size) && !status; round++) {
+    for (unsigned round = 0; round < how->reduce_steps(comm->size) && !status; round++) {
         const double start = clock_now();
         status = send_round(&r, round, error);
         if (!status) status = receive_round(&r, round, start, error);
@@ -151,14 +151,19 @@ static tithe_status gather_round(tithe_comm *comm, const tithe_collective *how, 
     return status;
 }
 
-/* With all ranks here every block is already where it should be, and only the count is left: each block visits
- * each of the other ranks once. */
+void ti_coll_count(tithe_comm *comm, const tithe_rounds *rounds)
+{
+    ti_comm_count(comm, (uint64_t)tithe_rounds_messages(rounds), (uint64_t)tithe_rounds_sent(rounds));
+}
+
+/* With all ranks here every block is already where it should be, and only the count is left. */
 static bool gather_needs_nothing(tithe_comm *comm, const tithe_collective *how, const size_t *lengths)
 {
-    if (comm->local < comm->size || how != &ti_coll_ring) return false;
-    uint64_t bytes = 0;
-    for (unsigned r = 0; r < comm->size; r++) bytes += lengths[r];
-    ti_comm_count(comm, (uint64_t)comm->size * (comm->size - 1), (comm->size - 1) * bytes);
+    if (comm->local < comm->size) return false;
+    tithe_rounds rounds;
+    tithe_rounds_start(&rounds);
+    how->gather_rounds(&(tithe_blocks){.count = comm->size, .lengths = lengths}, &rounds);
+    ti_coll_count(comm, &rounds);
     return true;
 }
 
@@ -186,7 +191,7 @@ tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uin
                        how->name);
     if (comm->size == 1 || gather_needs_nothing(comm, how, lengths)) return TITHE_OK;
     tithe_status status = TITHE_OK;
-    for (unsigned round = 0; round < how->gather_rounds(comm->size) && !status; round++) {
+    for (unsigned round = 0; round < how->gather_steps(comm->size) && !status; round++) {
         const double start = clock_now();
         status = gather_round(comm, how, round, blocks, lengths, true, error);
         if (!status) status = gather_round(comm, how, round, blocks, lengths, false, error);

@@ -2,6 +2,8 @@
 #ifndef COLL_COLL_H
 #define COLL_COLL_H
 
+#include <math.h>
+
 #include "comm/comm.h"
 #include "tithe/coll.h"
 
@@ -12,8 +14,11 @@ extern const tithe_collective ti_coll_ring, ti_coll_tree, ti_coll_star, ti_coll_
 tithe_status ti_direct_scatter(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
                                tithe_error *error);
 
-/* Count what an all-reduce by `direct` of n numbers would send, where nothing has to move. */
-void ti_direct_count(tithe_comm *comm, size_t n);
+/* What that takes. */
+void ti_direct_scatter_rounds(unsigned size, double n, tithe_rounds *rounds);
+
+/* Count what these rounds send, where nothing has to move: all ranks are here. */
+void ti_coll_count(tithe_comm *comm, const tithe_rounds *rounds);
 
 /* Numbers in a part. */
 static inline size_t coll_part(size_t n, unsigned parts, unsigned p)
@@ -21,12 +26,10 @@ static inline size_t coll_part(size_t n, unsigned parts, unsigned p)
     return tithe_part_begin(n, parts, p + 1) - tithe_part_begin(n, parts, p);
 }
 
-/* Children of a rank in a binomial tree with root 0: rank + 1, rank + 2, rank + 4, ... below its own lowest bit. */
-static inline unsigned coll_children(unsigned size, unsigned rank)
+/* Bytes of the longest of as many parts as there are ranks. */
+static inline double coll_part_bytes(unsigned size, double n)
 {
-    unsigned children = 0;
-    for (unsigned bit = 1; bit < size && !(rank & bit); bit *= 2) children += rank + bit < size;
-    return children;
+    return sizeof(float) * ceil(n / size);
 }
 
 /* The smallest b with 2^b >= size. */

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "coll/coll.h"
-#include "comm/link.h"
+#include "comm/link_estimate.h"
 #include "kernels/kernels.h"
 
 typedef struct direct {
@@ -89,12 +89,6 @@ static bool in_turns(unsigned size, size_t n)
 {
     const size_t part = n / size;
     return size > 2 && part * sizeof(float) > TITHE_DIRECT_AT_ONCE && part >= size;
-}
-
-/* Before every turn but the first. */
-static uint64_t go_bytes(unsigned size)
-{
-    return 2 * (uint64_t)size - 3;
 }
 
 /* Ranks that share a process take no turns, but count as if they did. */
@@ -231,24 +225,29 @@ static unsigned one_for_each(unsigned size)
     return size;
 }
 
-static double reduce_seconds(unsigned size, double bytes, double latency, double bandwidth)
+/* One half: everybody sends a part to everybody else, or gets one. In turns, a byte goes ahead of all but the first. */
+static void half_rounds(unsigned size, double n, double told, tithe_rounds *rounds)
 {
-    const double rounds = size > 2 && bytes / size > TITHE_DIRECT_AT_ONCE ? 4.0 * size - 5 : 2;
-    return rounds * latency + 2 * (size - 1.0) / size * bytes / bandwidth;
+    const double others = size - 1.0, part = coll_part_bytes(size, n), all = sizeof(float) * n;
+    if (size == 1) return;
+    if (!in_turns(size, (size_t)n)) {
+        tithe_rounds_add(rounds,
+                         (tithe_round){1, others * part, others * all, others * size, TITHE_ALL_SEND});
+        return;
+    }
+    tithe_rounds_add(rounds, (tithe_round){others, part, others * all, others * size, TITHE_ALL_SEND});
+    tithe_rounds_add(rounds, (tithe_round){told, 1, told * size, told * size, TITHE_ALL_SEND});
 }
 
-/* All parts but its own to their owners, its own to all the others, and who goes when. */
-static uint64_t reduce_bytes(unsigned size, unsigned rank, size_t n)
+void ti_direct_scatter_rounds(unsigned size, double n, tithe_rounds *rounds)
 {
-    const uint64_t own = coll_part(n, size, rank);
-    return sizeof(float) * (n - own + (size - 1) * own) + (in_turns(size, n) ? go_bytes(size) : 0);
+    half_rounds(size, n, size - 2.0, rounds);
 }
 
-void ti_direct_count(tithe_comm *comm, size_t n)
+static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
 {
-    for (unsigned i = 0; i < comm->local; i++)
-        ti_comm_count(comm, 2 * (comm->size - 1) + (in_turns(comm->size, n) ? go_bytes(comm->size) : 0),
-                      reduce_bytes(comm->size, comm->first + i, n));
+    ti_direct_scatter_rounds(size, n, rounds);
+    half_rounds(size, n, size - 1.0, rounds);
 }
 
 const tithe_collective ti_coll_direct = {
@@ -258,6 +257,5 @@ const tithe_collective ti_coll_direct = {
     .ordered = true,
     .parts = one_for_each,
     .reduce_all = reduce_all,
-    .reduce_seconds = reduce_seconds,
-    .reduce_bytes = reduce_bytes,
+    .reduce_rounds = reduce_rounds,
 };

@@ -1,13 +1,23 @@
 /* native.c - the all-reduce that the transport brings along: that of the MPI library.
  *
  * It may add in any order, and in another one tomorrow, so the result is a sum but no promise of bits: --deterministic
- * refuses it. The library does not say what it sends; what is counted is what every all-reduce has to send at least, the
- * ring's 2(N-1)/N of the vector for each rank. */
+ * refuses it. The library does not say what it sends nor how; what is counted, and stated, is what every all-reduce has to
+ * send at least, the ring's 2(N-1)/N of the vector for each rank. */
 #include "coll/coll.h"
 
-static uint64_t reduce_bytes(unsigned size, unsigned rank, size_t n)
+static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
 {
-    return ti_coll_ring.reduce_bytes(size, rank, n);
+    ti_coll_ring.reduce_rounds(size, n, rounds);
+}
+
+/* What this rank has of it: the first ones take the rest of the division. */
+static uint64_t own_share(const tithe_comm *comm, size_t n)
+{
+    tithe_rounds rounds;
+    tithe_rounds_start(&rounds);
+    reduce_rounds(comm->size, (double)n, &rounds);
+    const uint64_t all = (uint64_t)tithe_rounds_sent(&rounds);
+    return all / comm->size + (comm->first < all % comm->size);
 }
 
 static tithe_status reduce_all(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
@@ -19,7 +29,7 @@ static tithe_status reduce_all(tithe_comm *comm, float *const *vectors, size_t n
             error, TITHE_E_SPEC, 0,
             "The collective 'native' is the MPI library's own, and there is none on '%s': take ring or tree.",
             comm->transport ? comm->transport->name : "inproc");
-    ti_comm_count(comm, 1, reduce_bytes(comm->size, comm->first, n));
+    ti_comm_count(comm, 1, own_share(comm, n));
     comm->seen.together = false; /* nobody knows */
     return ti_comm_all_reduce(comm, vectors[0], n, error);
 }
@@ -30,18 +40,11 @@ static unsigned one_part(unsigned size)
     return 1;
 }
 
-static double reduce_seconds(unsigned size, double bytes, double latency, double bandwidth)
-{
-    return ti_coll_ring.reduce_seconds(size, bytes, latency,
-                                       bandwidth); /* what it takes, only the library knows */
-}
-
 const tithe_collective ti_coll_native = {
     .name = "native",
     .summary = "the MPI library's own all-reduce: fast, but in no promised order",
     .paper = "tyagi2023artopk",
     .parts = one_part,
     .reduce_all = reduce_all,
-    .reduce_seconds = reduce_seconds,
-    .reduce_bytes = reduce_bytes,
+    .reduce_rounds = reduce_rounds,
 };

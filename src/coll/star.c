@@ -7,15 +7,15 @@ static unsigned one_part(unsigned size)
     return 1;
 }
 
-static unsigned reduce_rounds(unsigned size)
+static unsigned reduce_steps(unsigned size)
 {
     return 2 * (size - 1);
 }
 
-static void reduce(unsigned size, unsigned rank, unsigned round, tithe_move *move)
+static void reduce(unsigned size, unsigned rank, unsigned step, tithe_move *move)
 {
-    const bool up = round < size - 1;
-    const unsigned other = 1 + (up ? round : round - (size - 1));
+    const bool up = step < size - 1;
+    const unsigned other = 1 + (up ? step : step - (size - 1));
     move->add = up;
     move->send = move->receive = 0;
     move->send_end = move->receive_end = 1;
@@ -25,15 +25,13 @@ static void reduce(unsigned size, unsigned rank, unsigned round, tithe_move *mov
         *(up ? &move->to : &move->from) = 0;
 }
 
-static double reduce_seconds(unsigned size, double bytes, double latency, double bandwidth)
+/* Nobody waits for the one before: all bytes of a half go through the link of rank 0, after one latency. */
+static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
 {
-    return 2 * latency + 2 * (size - 1.0) * bytes / bandwidth;
-}
-
-static uint64_t reduce_bytes(unsigned size, unsigned rank, size_t n)
-{
-    if (size == 1) return 0;
-    return sizeof(float) * (uint64_t)n * (rank == 0 ? size - 1 : 1);
+    if (size == 1) return;
+    const double others = size - 1.0, bytes = others * sizeof(float) * n;
+    tithe_rounds_add(rounds, (tithe_round){1, bytes, bytes, others, TITHE_TO_ONE});
+    tithe_rounds_add(rounds, (tithe_round){1, bytes, bytes, others, TITHE_FROM_ONE});
 }
 
 const tithe_collective ti_coll_star = {
@@ -42,8 +40,7 @@ const tithe_collective ti_coll_star = {
     .paper = "tyagi2023artopk",
     .ordered = true,
     .parts = one_part,
-    .reduce_rounds = reduce_rounds,
+    .reduce_steps = reduce_steps,
     .reduce = reduce,
-    .reduce_seconds = reduce_seconds,
-    .reduce_bytes = reduce_bytes,
+    .reduce_rounds = reduce_rounds,
 };

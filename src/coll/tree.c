@@ -2,8 +2,6 @@
  *
  * Reduce: in round r the ranks with the lowest set bit r send their sum so far to the rank with that bit cleared.
  * Then the same rounds backwards hand the sum out. Sums are nested as the tree is: ((0+1)+(2+3))+... */
-#include <math.h>
-
 #include "coll/coll.h"
 
 static unsigned one_part(unsigned size)
@@ -12,7 +10,7 @@ static unsigned one_part(unsigned size)
     return 1;
 }
 
-static unsigned reduce_rounds(unsigned size)
+static unsigned reduce_steps(unsigned size)
 {
     return 2 * coll_log2(size);
 }
@@ -28,28 +26,22 @@ static void meet(unsigned size, unsigned rank, unsigned level, bool up, tithe_mo
     }
 }
 
-static void reduce(unsigned size, unsigned rank, unsigned round, tithe_move *move)
+static void reduce(unsigned size, unsigned rank, unsigned step, tithe_move *move)
 {
     const unsigned levels = coll_log2(size);
-    const bool up = round < levels;
+    const bool up = step < levels;
     move->add = up;
     move->send = move->receive = 0;
     move->send_end = move->receive_end = 1;
-    meet(size, rank, up ? round : 2 * levels - 1 - round, up, move);
-}
-
-static double reduce_seconds(unsigned size, double bytes, double latency, double bandwidth)
-{
-    const double levels = log2(size);
-    return 2 * levels * latency + 2 * levels * bytes / bandwidth;
+    meet(size, rank, up ? step : 2 * levels - 1 - step, up, move);
 }
 
 /* Gather: blocks travel up the tree in ever larger runs, then all of them travel down. */
-static void gather(unsigned size, unsigned rank, unsigned round, tithe_move *move)
+static void gather(unsigned size, unsigned rank, unsigned step, tithe_move *move)
 {
     const unsigned levels = coll_log2(size);
-    const bool up = round < levels;
-    const unsigned level = up ? round : 2 * levels - 1 - round, bit = 1u << level;
+    const bool up = step < levels;
+    const unsigned level = up ? step : 2 * levels - 1 - step, bit = 1u << level;
     move->add = false;
     meet(size, rank, level, up, move);
     const unsigned child =
@@ -64,29 +56,41 @@ static void gather(unsigned size, unsigned rank, unsigned round, tithe_move *mov
     move->send_end = move->receive_end = size;
 }
 
-static double gather_seconds(unsigned size, double bytes, double latency, double bandwidth)
+/* Everybody but the root sends once up and is sent to once on the way down. */
+static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
 {
-    const double levels = log2(size);
-    return 2 * levels * latency + (size - 1.0 + levels * size) * bytes / bandwidth;
+    const double bytes = sizeof(float) * n;
+    tithe_rounds_add(rounds, (tithe_round){reduce_steps(size), bytes, 2 * (size - 1.0) * bytes,
+                                           2 * (size - 1.0), TITHE_SOME_SEND});
 }
 
-/* Once up, unless it is the root, and once down to each child. */
-static uint64_t reduce_bytes(unsigned size, unsigned rank, size_t n)
+/* One level up: each child brings its run. Runs of equal blocks are as long as they get at the first child. */
+static void climb(const tithe_blocks *blocks, unsigned bit, tithe_rounds *rounds)
 {
-    return sizeof(float) * (uint64_t)n * (coll_children(size, rank) + (rank > 0));
-}
-
-/* Its run up, and all blocks to each child. */
-static uint64_t gather_bytes(unsigned size, unsigned rank, const size_t *lengths)
-{
-    const unsigned run =
-        rank & (~rank + 1); /* the lowest bit: so many ranks hang on this one, itself included */
-    uint64_t up = 0, total = 0;
-    for (unsigned r = 0; r < size; r++) {
-        total += lengths[r];
-        if (rank > 0 && r >= rank && r - rank < run) up += lengths[r];
+    tithe_round round = {.count = 1, .who = TITHE_SOME_SEND};
+    if (!blocks->lengths) {
+        const unsigned whole = blocks->count / (2 * bit), rest = blocks->count % (2 * bit);
+        round.messages = (double)whole * bit + (rest > bit ? rest - bit : 0);
+        round.sent = round.messages * blocks->length;
+        round.bytes = (blocks->count - bit < bit ? blocks->count - bit : bit) * blocks->length;
     }
-    return up + coll_children(size, rank) * total;
+    for (unsigned child = bit; blocks->lengths && child < blocks->count; child += 2 * bit) {
+        const unsigned run = blocks->count - child < bit ? blocks->count - child : bit;
+        const double bytes = tithe_blocks_sum(blocks, child, child + run);
+        round.bytes = fmax(round.bytes, bytes);
+        round.sent += bytes;
+        round.messages += run;
+    }
+    tithe_rounds_add(rounds, round);
+}
+
+static void gather_rounds(const tithe_blocks *blocks, tithe_rounds *rounds)
+{
+    const unsigned levels = coll_log2(blocks->count);
+    const double all = tithe_blocks_sum(blocks, 0, blocks->count), others = blocks->count - 1.0;
+    for (unsigned level = 0; level < levels; level++) climb(blocks, 1u << level, rounds);
+    tithe_rounds_add(rounds,
+                     (tithe_round){levels, all, others * all, others * blocks->count, TITHE_SOME_SEND});
 }
 
 const tithe_collective ti_coll_tree = {
@@ -95,12 +99,10 @@ const tithe_collective ti_coll_tree = {
     .paper = "tyagi2023artopk",
     .ordered = true,
     .parts = one_part,
-    .reduce_rounds = reduce_rounds,
+    .reduce_steps = reduce_steps,
     .reduce = reduce,
-    .gather_rounds = reduce_rounds,
+    .gather_steps = reduce_steps,
     .gather = gather,
-    .reduce_seconds = reduce_seconds,
-    .gather_seconds = gather_seconds,
-    .reduce_bytes = reduce_bytes,
-    .gather_bytes = gather_bytes,
+    .reduce_rounds = reduce_rounds,
+    .gather_rounds = gather_rounds,
 };

@@ -46,7 +46,7 @@ tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe
 typedef enum comm_fold {
     COMM_SUM,
     COMM_MOST,
-    COMM_ASK /* a sum, but the most of the last number, that is timed (comm/link.h) and not counted: it happens by the
+    COMM_ASK /* a sum, but the most of the last number, that is timed (comm/link_estimate.h) and not counted: it happens by the
               * clock, and no count may depend on that */
 } comm_fold;
 
@@ -73,6 +73,7 @@ typedef struct comm_service {
     tithe_status (*state)(void *context, bool restore, uint64_t step, tithe_error *error);
 } comm_service;
 tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_error *error);
+enum { COMM_CALL_BYTES = 16 }; /* of a call to the server */
 /* To the server, by the first worker: a step begins; or, there will be no more. Nothing where no such server is. */
 tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error);
 tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error);

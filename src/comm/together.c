@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "comm/comm.h"
-#include "comm/link.h"
+#include "comm/link_estimate.h"
 
 enum {
     CALL_FOLD = 1,
@@ -22,7 +22,6 @@ enum {
     CALL_DELIVER = 7,
     CALL_STATE = 8,
     CALL_PING = 9,
-    CALL_BYTES = 16,
     MOST_TEXT = 1024,
     FOLD_BLOCK = 1 << 16 /* numbers: a server holds so many of each rank, however long the vector is */
 };
@@ -46,7 +45,7 @@ static void fold(comm_fold how, double *values, const double *more, size_t n)
 static tithe_status call(tithe_comm *comm, uint32_t what, uint32_t how, uint64_t n, tithe_error *error)
 {
     if (comm->first != 0 || !ti_comm_has_own_server(comm)) return TITHE_OK; /* one voice is enough */
-    uint8_t bytes[CALL_BYTES];
+    uint8_t bytes[COMM_CALL_BYTES];
     put_u32(bytes, what);
     put_u32(bytes + 4, how);
     put_u64(bytes + 8, n);
@@ -332,7 +331,7 @@ static tithe_status relay(tithe_comm *comm, unsigned from, unsigned to, uint64_t
 tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_error *error)
 {
     for (;;) {
-        uint8_t bytes[CALL_BYTES];
+        uint8_t bytes[COMM_CALL_BYTES];
         comm->phase = "waiting for the next step";
         const double waited = comm->waited;
         tithe_status status = ti_comm_receive(comm, comm->server, 0, bytes, sizeof bytes, error);

@@ -106,7 +106,8 @@ static tithe_status create_from_file(tithe_cost *made, spec_piece path, tithe_co
     const int start = snprintf(made->spec, sizeof made->spec, "%s:", made->model->name);
     memcpy(made->spec + start, path.text + path.start, length);
     made->spec[(size_t)start + length] = 0;
-    tithe_status status = ti_cost_read_points(made->spec + start, &made->points, &made->point_count, error);
+    tithe_status status = ti_cost_read_points(made->spec + start, &made->points, &made->link.count, error);
+    made->link.points = made->points;
     if (!status) status = finish(made, path.start, cost, error);
     if (status) free(made->points);
     return status;

@@ -5,15 +5,11 @@
 #include "base/status.h"
 #include "tithe/cost.h"
 
-typedef struct cost_point {
-    double bytes, seconds;
-} cost_point;
-
 struct tithe_cost {
     const tithe_cost_model *model;
     double params[TITHE_MAX_PARAMS];
-    cost_point *points; /* of a table; ascending in both */
-    size_t point_count;
+    tithe_link_point *points; /* of a table, which owns them */
+    tithe_link link;          /* of a table */
     char spec[1024];
 };
 
@@ -21,7 +17,7 @@ extern const tithe_cost_model ti_cost_bits, ti_cost_affine, ti_cost_packet, ti_c
     ti_cost_table, ti_cost_alphabeta;
 
 /* Read a file of points (cost_points.c); the caller frees *points. */
-tithe_status ti_cost_read_points(const char *path, cost_point **points, size_t *count, tithe_error *error);
+tithe_status ti_cost_read_points(const char *path, tithe_link_point **points, size_t *count, tithe_error *error);
 
 /* A model whose cost is a straight line itself. */
 static inline void cost_line(const tithe_cost *cost, double from, double to, double line[2])

@@ -8,17 +8,35 @@
 enum { LATENCY, BANDWIDTH, COLLECTIVE, WORKERS };
 enum { LINK, ALLGATHER, RING, TREE, STAR };
 
-static const char *const names[] = {[RING] = "ring", [TREE] = "tree", [STAR] = "star"};
+static const char *const names[] = {
+    [ALLGATHER] = "ring", [RING] = "ring", [TREE] = "tree", [STAR] = "star"};
 
+static tithe_link link_of(const double *p)
+{
+    return (tithe_link){.latency = p[LATENCY], .bandwidth = p[BANDWIDTH]};
+}
+
+/* Every worker has one such message: they are gathered, or where that is not possible, summed. */
 static double of_alphabeta(const tithe_cost *cost, double bits)
 {
     const double *p = cost->params, bytes = bits / 8;
     const unsigned how = (unsigned)p[COLLECTIVE], workers = (unsigned)p[WORKERS];
-    if (how == LINK) return p[LATENCY] + bytes / p[BANDWIDTH];
-    if (how == ALLGATHER) return p[LATENCY] * log2(p[WORKERS]) + (p[WORKERS] - 1) * bytes / p[BANDWIDTH];
+    const tithe_link link = link_of(p);
+    if (how == LINK) return tithe_link_seconds(&link, bytes);
     const tithe_collective *c = tithe_collective_find(names[how]);
-    if (c->gather_seconds) return c->gather_seconds(workers, bytes, p[LATENCY], p[BANDWIDTH]);
-    return c->reduce_seconds(workers, bytes, p[LATENCY], p[BANDWIDTH]);
+    tithe_rounds rounds;
+    tithe_rounds_start(&rounds);
+    if (c->gather_rounds)
+        c->gather_rounds(&(tithe_blocks){.count = workers, .length = bytes}, &rounds);
+    else
+        c->reduce_rounds(workers, bytes / sizeof(float), &rounds);
+    return tithe_rounds_seconds(&rounds, &link);
+}
+
+static bool link_of_alphabeta(const tithe_cost *cost, tithe_link *link)
+{
+    *link = link_of(cost->params);
+    return cost->params[COLLECTIVE] == LINK;
 }
 
 static const char *refuse(const double *p)
@@ -64,4 +82,5 @@ const tithe_cost_model ti_cost_alphabeta = {
     .refuse = refuse,
     .of = of_alphabeta,
     .below = cost_line,
+    .link = link_of_alphabeta,
 };

@@ -16,7 +16,7 @@ enum { LONGEST_FILE = 1 << 24, MOST_POINTS = 1 << 18 };
 
 typedef struct point_reader {
     const char *path, *text;
-    cost_point *points;
+    tithe_link_point *points;
     size_t count, room;
     tithe_error *error;
 } point_reader;
@@ -39,7 +39,7 @@ static tithe_status add_point(point_reader *r, const char *at, double bytes, dou
     if (!isfinite(bytes) || !isfinite(seconds) || bytes < 0 || seconds < 0)
         return fail_at(r, at, "bytes and seconds must be finite and not negative");
     if (r->count) {
-        const cost_point *last = r->points + r->count - 1;
+        const tithe_link_point *last = r->points + r->count - 1;
         char what[160];
         if (bytes <= last->bytes) {
             snprintf(what, sizeof what, "%.12g bytes come after %.12g: sort the points by bytes, each once",
@@ -56,11 +56,11 @@ static tithe_status add_point(point_reader *r, const char *at, double bytes, dou
     if (r->count == MOST_POINTS) return fail_at(r, at, "there are more than 262,144 points");
     if (r->count == r->room) {
         r->room = r->room ? 2 * r->room : 64;
-        cost_point *more = realloc(r->points, r->room * sizeof *more);
+        tithe_link_point *more = realloc(r->points, r->room * sizeof *more);
         if (!more) return ti_fail(r->error, TITHE_E_MEMORY, 0, "There is not enough memory for the points.");
         r->points = more;
     }
-    r->points[r->count++] = (cost_point){bytes, seconds};
+    r->points[r->count++] = (tithe_link_point){bytes, seconds};
     return TITHE_OK;
 }
 
@@ -177,7 +177,7 @@ static tithe_status read_points(point_reader *r)
     return TITHE_OK;
 }
 
-tithe_status ti_cost_read_points(const char *path, cost_point **points, size_t *count, tithe_error *error)
+tithe_status ti_cost_read_points(const char *path, tithe_link_point **points, size_t *count, tithe_error *error)
 {
     char *text = NULL;
     tithe_status status = read_all(path, &text, error);

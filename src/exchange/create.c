@@ -1,5 +1,4 @@
 /* create.c - an exchange from its configuration: the scheme, the collective, and all memory that steps will need. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,45 +38,46 @@ static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_sche
                    "There is no scheme '%s': take auto, dense, gather, star or artopk.", c->scheme);
 }
 
-/* Is `name` one of "a|b|c"? */
-static bool in_list(const char *list, const char *name)
+/* The name as the scheme lists it; NULL: it does not. */
+static const char *listed(const tithe_scheme *scheme, const char *name)
 {
-    const size_t length = strlen(name);
-    for (const char *at = list; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == '|' || at[length] == 0)) return true;
-    return false;
-}
-
-/* The name as it was asked for, or the scheme's default. */
-static tithe_status name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme, char *name,
-                                    size_t size, tithe_error *error)
-{
-    if (is_auto(c->collective)) {
-        const char *wanted = scheme->collective ? scheme->collective(c) : NULL;
-        snprintf(name, size, "%.*s", (int)strcspn(scheme->collectives, "|"), scheme->collectives);
-        if (wanted) snprintf(name, size, "%s", wanted);
-        return TITHE_OK;
-    }
-    if (!in_list(scheme->collectives, c->collective))
-        return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.", scheme->name,
-                       scheme->collectives, c->collective);
-    snprintf(name, size, "%s", c->collective);
-    return TITHE_OK;
+    for (const char *const *c = scheme->collectives; *c; c++)
+        if (strcmp(*c, name) == 0) return *c;
+    return NULL;
 }
 
 /* The schedule of frames that go to all is a ring, under a name of its own. */
-static const char allgather[] = "allgather";
+const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, const char *name)
+{
+    if (!listed(scheme, name)) return NULL;
+    return tithe_collective_find(strcmp(name, "allgather") == 0 ? "ring" : name);
+}
+
+/* As it was asked for, or the scheme's default. */
+static const char *name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme)
+{
+    if (!is_auto(c->collective)) return listed(scheme, c->collective);
+    return scheme->collective ? scheme->collective(c) : scheme->collectives[0];
+}
+
+static tithe_status refuse_collective(const tithe_scheme *scheme, const char *name, tithe_error *error)
+{
+    char list[120] = "";
+    for (const char *const *c = scheme->collectives; *c; c++) {
+        if (*list) strncat(list, "|", sizeof list - strlen(list) - 1);
+        strncat(list, *c, sizeof list - strlen(list) - 1);
+    }
+    return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.", scheme->name, list,
+                   name);
+}
 
 static tithe_status find_collective(const tithe_exchange_config *c, const tithe_scheme *scheme,
                                     const tithe_collective **collective, const char **known_as,
                                     tithe_error *error)
 {
-    char name[32];
-    const tithe_status status = name_collective(c, scheme, name, sizeof name, error);
-    if (status) return status;
-    const bool gathers = strcmp(name, allgather) == 0;
-    *collective = tithe_collective_find(gathers ? "ring" : name);
-    *known_as = gathers ? allgather : (*collective)->name;
+    *known_as = name_collective(c, scheme);
+    if (!*known_as) return refuse_collective(scheme, c->collective, error);
+    *collective = tithe_scheme_collective(scheme, *known_as);
     if ((*collective)->ordered) return TITHE_OK;
     if (c->deterministic)
         return ti_fail(error, TITHE_E_SPEC, 0,
@@ -279,6 +279,11 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
     made->collective = collective;
     made->collective_name = known_as;
     made->n = n;
+    made->shape = (tithe_step_shape){.ranks = c.comm->size,
+                                     .server_apart = c.comm->server == c.comm->size,
+                                     .n = (double)n,
+                                     .frames = {.count = c.comm->size},
+                                     .parts = {.count = c.comm->size}};
     made->put_pool = c.pool;
     made->last =
         (tithe_exchange_record){.scheme = scheme->name, .collective = known_as, .leader = -1, .reason = ""};

@@ -259,12 +259,23 @@ tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex)
     return ex->totals;
 }
 
-double tithe_exchange_seconds(const tithe_exchange *ex, double latency, double bandwidth)
+void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_rounds *rounds)
 {
-    if (ex->step == 0 || ex->config.comm->size == 1) return 0;
+    const tithe_exchange *part = ti_exchange_part(ex, bucket);
+    tithe_step_shape shape = part->shape;
+    shape.collective = part->collective;
+    tithe_rounds_start(rounds);
+    if (part->step > 0) part->scheme->rounds(&shape, rounds);
+}
+
+double tithe_exchange_seconds(const tithe_exchange *ex, const tithe_link *link)
+{
     double sum = 0;
-    for (unsigned p = 0; p < ti_exchange_parts(ex); p++)
-        sum += ex->scheme->seconds(ti_exchange_part(ex, p), latency, bandwidth);
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++) {
+        tithe_rounds rounds;
+        tithe_exchange_rounds(ex, p, &rounds);
+        sum += tithe_rounds_seconds(&rounds, link);
+    }
     return sum;
 }
 

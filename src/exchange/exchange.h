@@ -48,6 +48,7 @@ struct tithe_exchange {
     const tithe_scheme *scheme;
     const tithe_collective *collective;
     const char *collective_name; /* as it was asked for: the gathering of frames calls its ring 'allgather' */
+    tithe_step_shape shape;      /* of the last step; its collective is the one above */
     void *own;                   /* the scheme's */
     size_t n;
     uint32_t step;
@@ -65,7 +66,7 @@ struct tithe_exchange {
     float *sum;             /* the server's */
     float *server_kept;     /* the server's own feedback */
     uint8_t *down_frame;
-    size_t down_capacity, down_bytes; /* room, and what was sent last */
+    size_t down_capacity;
     uint8_t *inbox; /* inbox_size bytes for frames of other processes, where there are any */
     size_t inbox_size;
     uint8_t **blocks; /* of all ranks, for collectives */

@@ -7,12 +7,12 @@
  * together one message. The paper counts 32 bits for a value, 32 for an index of the leader, and under variance 32 for
  * the energy of each rank. The way back is one raw frame, as for every scheme without --downlink. What really moves is in
  * sent_bytes: values and partial sums without headers, the broadcast, and the gathered energies. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "codec/codec.h"
+#include "coll/coll.h"
 #include "exchange/artopk.h"
 #include "kernels/kernels.h"
 
@@ -118,6 +118,12 @@ static tithe_status select_top(tithe_exchange *ex, void *own, unsigned i, exchan
     return TITHE_OK;
 }
 
+/* A collective that only adds leaves gathering to the ring. */
+static const tithe_collective *gathers_by(const tithe_collective *asked)
+{
+    return asked->gather ? asked : &ti_coll_ring;
+}
+
 /* Energies of all ranks to all. Under auto the whole energy too, against which a gain is measured. */
 static tithe_status gather_stats(tithe_exchange *ex, artopk *a, tithe_error *error)
 {
@@ -131,8 +137,9 @@ static tithe_status gather_stats(tithe_exchange *ex, artopk *a, tithe_error *err
         ex->blocks[r] = stats_of(a, r);
         ex->lengths[r] = automatic ? 2 * ENERGY_BYTES : ENERGY_BYTES;
     }
-    const tithe_collective *how = ex->collective->gather ? ex->collective : tithe_collective_find("ring");
-    const tithe_status status = tithe_all_gather(comm, how, ex->blocks, ex->lengths, error);
+    ex->shape.statistics = (double)ex->lengths[0];
+    const tithe_status status =
+        tithe_all_gather(comm, gathers_by(ex->collective), ex->blocks, ex->lengths, error);
     for (unsigned r = 0; r < comm->size; r++) a->energies[r] = get_f64(stats_of(a, r));
     return status;
 }
@@ -195,6 +202,10 @@ static void describe(tithe_exchange *ex, const artopk *a)
         if (ex->config.measure) w->unsent = ti_kernels()->sum_squares(w->kept, ex->n);
     }
     ex->last.leader = (int)a->who;
+    ex->shape.indices = (double)a->index_bytes;
+    ex->shape.values = (double)a->count;
+    ex->shape.quantized = a->part != NULL;
+    ex->shape.parts.lengths = ex->lengths; /* of the last gather, which was theirs */
 }
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
@@ -235,27 +246,37 @@ static double paper_bits(const tithe_exchange *ex, unsigned i)
     return 32 * (words + (a->rule == LEADER_VARIANCE));
 }
 
-/* The broadcast of the indices, and the all-reduce of the values. */
-static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+/* What a leader is chosen from, the broadcast of its indices, and the sum of the values. */
+static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 {
-    const artopk *a = ex->own;
-    const double levels = log2(ex->config.comm->size);
-    return levels * (latency + (double)a->index_bytes / bandwidth) +
-           ex->collective->reduce_seconds(ex->config.comm->size, 4 * (double)a->count, latency, bandwidth);
+    const tithe_blocks statistics = {.count = shape->ranks, .length = shape->statistics};
+    if (shape->statistics > 0) gathers_by(shape->collective)->gather_rounds(&statistics, list);
+    tithe_broadcast_rounds(shape->ranks, shape->indices, list);
+    if (shape->quantized) {
+        ti_direct_scatter_rounds(shape->ranks, shape->values, list);
+        ti_coll_ring.gather_rounds(&shape->parts, list);
+    } else {
+        shape->collective->reduce_rounds(shape->ranks, shape->values, list);
+    }
+    list->formed += 1;
+    list->encoded += 1; /* the leader selects, and everybody takes its values out and the sums in */
+    list->decoded += 2;
 }
+
+static const char *const collectives[] = {"ring", "tree", "star", "direct", "native", NULL};
 
 const tithe_scheme ti_scheme_artopk = {
     .name = "artopk",
     .summary = "AR-Top-k: one rank's indices for all, and an all-reduce of the values",
     .paper = "tyagi2023artopk",
     .forms = true,
-    .collectives = "ring|tree|star|direct|native",
+    .collectives = collectives,
     .collective = default_collective,
     .refuse = refuse,
     .open = open,
     .close = close,
     .run = run,
-    .seconds = seconds,
+    .rounds = rounds,
     .paper_bits = paper_bits,
     .learned = learned,
     .relearn = relearn,

@@ -27,18 +27,20 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     return TITHE_OK;
 }
 
-static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 {
-    return ex->collective->reduce_seconds(ex->config.comm->size, 4 * (double)ex->n, latency, bandwidth);
+    shape->collective->reduce_rounds(shape->ranks, shape->n, list);
 }
+
+static const char *const collectives[] = {"ring", "tree", "star", "direct", "native", NULL};
 
 const tithe_scheme ti_scheme_dense = {
     .name = "dense",
     .summary = "whole gradients, summed by an all-reduce",
     .paper = "tyagi2023artopk",
     .whole = true,
-    .collectives = "ring|tree|star|direct|native",
+    .collectives = collectives,
     .refuse = refuse,
     .run = run,
-    .seconds = seconds,
+    .rounds = rounds,
 };

@@ -4,7 +4,6 @@
  * messages are summed instead, by `direct`, which adds in rank order too. The result is the same to the bit, and what is
  * held besides is one vector. Lengths and frames travel along a ring, or a tree: bytes and rounds differ, and nothing
  * else. */
-#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -26,7 +25,7 @@ static size_t length_of(const exchange_worker *w)
     return w->state == WORKER_PUT ? w->info.bytes : 0;
 }
 
-static tithe_status gather_lengths(tithe_exchange *ex, uint64_t *total, tithe_error *error)
+static tithe_status gather_lengths(tithe_exchange *ex, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
     for (unsigned r = 0; r < comm->size; r++) {
@@ -36,11 +35,8 @@ static tithe_status gather_lengths(tithe_exchange *ex, uint64_t *total, tithe_er
     for (unsigned i = 0; i < comm->local; i++)
         put_u32(ex->blocks[comm->first + i], (uint32_t)length_of(&ex->workers[i]));
     const tithe_status status = tithe_all_gather(comm, ex->collective, ex->blocks, ex->lengths, error);
-    *total = 0;
-    for (unsigned r = 0; r < comm->size; r++) {
+    for (unsigned r = 0; r < comm->size; r++)
         ex->lengths[r] = get_u32(ex->length_bytes + (size_t)r * LENGTH_BYTES);
-        *total += ex->lengths[r];
-    }
     return status;
 }
 
@@ -67,43 +63,56 @@ static tithe_status sum_by_parts(tithe_exchange *ex, float *update, tithe_error 
 {
     const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex));
     if (!exchange_is_remote(ex)) {
-        ti_direct_count(ex->config.comm, ex->n);
+        tithe_rounds list;
+        tithe_rounds_start(&list);
+        ti_coll_direct.reduce_rounds(ex->config.comm->size, (double)ex->n, &list);
+        ti_coll_count(ex->config.comm, &list);
         return ti_exchange_decode_all(ex, weight, update, error);
     }
     const tithe_status status = ti_exchange_decode_all(ex, weight, update, error);
     if (status) return status;
-    return tithe_all_reduce(ex->config.comm, tithe_collective_find("direct"), &update, ex->n,
+    return tithe_all_reduce(ex->config.comm, &ti_coll_direct, &update, ex->n,
                             (float *)(void *)ex->inbox, error);
+}
+
+/* Are all frames together longer than the vector? */
+static bool is_long(const tithe_step_shape *shape)
+{
+    return tithe_blocks_sum(&shape->frames, 0, shape->ranks) > sizeof(float) * shape->n;
 }
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     memset(update, 0, ex->n * sizeof *update);
-    uint64_t total;
-    tithe_status status = gather_lengths(ex, &total, error);
+    tithe_status status = gather_lengths(ex, error);
+    ex->shape.frames.lengths = ex->lengths;
     if (!status)
-        status = total <= sizeof(float) * (uint64_t)ex->n ? gather_frames(ex, update, error)
-                                                          : sum_by_parts(ex, update, error);
+        status = is_long(&ex->shape) ? sum_by_parts(ex, update, error) : gather_frames(ex, update, error);
     if (!status) ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
     return status;
 }
 
-/* tyagi2023artopk: a log N + (N-1) frame b, and where the vectors are summed by parts, a ring's rounds and bytes. */
-static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 {
-    const double size = ex->config.comm->size, dense = sizeof(float) * (double)ex->n;
-    double frames = 0;
-    for (unsigned i = 0; i < ex->config.comm->local; i++) frames += (double)ex->workers[i].info.bytes;
-    if (frames > dense) return ti_coll_ring.reduce_seconds(ex->config.comm->size, dense, latency, bandwidth);
-    return latency * log2(size) + (size - 1) * frames / size / bandwidth;
+    const tithe_blocks lengths = {.count = shape->ranks, .length = LENGTH_BYTES};
+    const bool by_parts = is_long(shape);
+    shape->collective->gather_rounds(&lengths, list);
+    if (by_parts)
+        ti_coll_direct.reduce_rounds(shape->ranks, shape->n, list);
+    else
+        shape->collective->gather_rounds(&shape->frames, list);
+    list->encoded += 1;
+    list->decoded += by_parts ? 1 : shape->ranks;
 }
+
+static const char *const collectives[] = {"allgather", "ring", "tree", NULL};
 
 const tithe_scheme ti_scheme_gather = {
     .name = "gather",
     .summary = "the frames of all ranks to all ranks",
     .paper = "tyagi2023artopk",
-    .collectives = "allgather|ring|tree",
+    .collectives = collectives,
     .refuse = refuse,
     .run = run,
-    .seconds = seconds,
+    .rounds = rounds,
 };

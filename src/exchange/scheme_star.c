@@ -102,7 +102,7 @@ static tithe_status receive_frame(tithe_exchange *ex, unsigned rank, tithe_error
     uint8_t head[UP_BYTES];
     tithe_status status = ti_comm_receive(comm, comm->server, rank, head, UP_BYTES, error);
     if (status) return status;
-    const size_t length = get_u32(head);
+    const size_t length = ex->lengths[rank] = get_u32(head);
     if (length == 0) return TITHE_OK; /* it does not take part */
     if (length > ex->inbox_size)
         return ti_fail(error, TITHE_E_CORRUPT, rank,
@@ -125,6 +125,7 @@ static tithe_status collect(tithe_exchange *ex, tithe_error *error)
             continue;
         }
         const exchange_worker *w = &ex->workers[r - comm->first];
+        ex->lengths[r] = w->state == WORKER_PUT ? w->info.bytes : 0;
         if (w->state != WORKER_PUT) continue;
         if (r != comm->server) ti_comm_count(comm, 1, w->info.bytes);
         status = ti_exchange_decode(ex, r, w->frame, w->info.bytes, 1, ex->sum, error);
@@ -198,7 +199,8 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     } else if (!status) {
         status = serve(ex, codec, &length, error);
     }
-    ex->down_bytes = length;
+    ex->shape.frames.lengths = ex->lengths;
+    ex->shape.back = (double)length;
     if (status || !update) return status;
 
     const double start = clock_now();
@@ -214,20 +216,30 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     return status;
 }
 
-/* Up and down one after the other, through the server's link. */
-static double seconds(const tithe_exchange *ex, double latency, double bandwidth)
+/* Up and down one after the other, through the server's link. Where it has no rank, the first worker also calls it. */
+static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 {
-    double bytes = (ex->config.comm->size - 1.0) * (double)ex->down_bytes;
-    for (unsigned i = 1; i < ex->config.comm->local; i++) bytes += (double)ex->workers[i].info.bytes;
-    return 2 * latency + bytes / bandwidth;
+    const unsigned first = shape->server_apart ? 0 : 1;
+    const double others = shape->ranks - (double)first, call = shape->server_apart ? COMM_CALL_BYTES : 0;
+    const double up = tithe_blocks_sum(&shape->frames, first, shape->ranks) + others * UP_BYTES + call;
+    const double down = others * (shape->back + DOWN_BYTES);
+    if (others > 0) {
+        tithe_rounds_add(list, (tithe_round){1, up, up, 2 * others + (call > 0), TITHE_TO_ONE});
+        tithe_rounds_add(list, (tithe_round){1, down, down, 2 * others, TITHE_FROM_ONE});
+    }
+    list->encoded += 2; /* the server makes a frame of the sum, and everybody takes that up */
+    list->decoded += shape->ranks + 1.0;
 }
+
+static const char *const collectives[] = {"star", NULL};
 
 const tithe_scheme ti_scheme_star = {
     .name = "star",
     .summary = "frames to a server, which sends one frame back to all",
     .paper = "horvath2022natural",
-    .collectives = "star",
+    .back = true,
+    .collectives = collectives,
     .refuse = refuse,
     .run = run,
-    .seconds = seconds,
+    .rounds = rounds,
 };

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "comm/comm.h"
-#include "comm/link.h"
+#include "comm/link_estimate.h"
 #include "learn/checkpoint.h"
 
 /* Below so many numbers in all, waking threads takes longer than the work. */
@@ -295,7 +295,7 @@ static void advance_clock(run *r)
     if (!r->network.phases) return;
     const network_phase *phase = ti_network_at(&r->network, r->epochs);
     r->virtual_compute += r->network.compute;
-    r->virtual_transfer += tithe_exchange_seconds(r->exchange, phase->latency, phase->bandwidth);
+    r->virtual_transfer += tithe_exchange_seconds(r->exchange, &phase->link);
 }
 
 static tithe_status take_step(run *r, tithe_error *error)

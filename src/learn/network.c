@@ -39,6 +39,11 @@ static const char c2[] =
     "0-4 1ms 25Gbit\n4-8 2ms 20Gbit\n8-12 4ms 15Gbit\n12-16 8ms 10Gbit\n16-20 16ms 5Gbit\n20-28 32ms 1Gbit\n"
     "28-32 16ms 5Gbit\n32-36 8ms 10Gbit\n36-40 4ms 15Gbit\n40-44 2ms 20Gbit\n44+ 1ms 25Gbit\n";
 
+static tithe_link link_of(const double *values)
+{
+    return (tithe_link){.latency = values[LATENCY], .bandwidth = values[BANDWIDTH]};
+}
+
 /* ---- schedules ------------------------------------------------------------------------------------------------ */
 
 /* "12-24 1ms 1Gbit": the amounts are read as those of a spec. */
@@ -69,7 +74,7 @@ static tithe_status read_line(const char *name, unsigned line, char *text, netwo
     network_phase *more = realloc(n->phases, (n->count + 1) * sizeof *more);
     if (!more) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a schedule.");
     n->phases = more;
-    n->phases[n->count++] = (network_phase){from, to, values[LATENCY], values[BANDWIDTH]};
+    n->phases[n->count++] = (network_phase){from, to, link_of(values)};
     return TITHE_OK;
 }
 
@@ -141,7 +146,7 @@ static tithe_status read_steady(const char *text, network *n, tithe_error *error
                        "latency=1ms,bandwidth=100Mbit.");
     n->phases = malloc(sizeof *n->phases);
     if (!n->phases) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a network.");
-    n->phases[0] = (network_phase){0, INFINITY, values[LATENCY], values[BANDWIDTH]};
+    n->phases[0] = (network_phase){0, INFINITY, link_of(values)};
     n->count = 1;
     n->compute = values[COMPUTE];
     return TITHE_OK;

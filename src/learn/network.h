@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-#include "tithe/status.h"
+#include "tithe/link.h"
 
 typedef struct network_phase {
     double from, to; /* epochs: from <= passes < to */
-    double latency, bandwidth;
+    tithe_link link;
 } network_phase;
 
 typedef struct network {

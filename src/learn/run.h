@@ -8,7 +8,7 @@
 #include "learn/network.h"
 #include "learn/steps.h"
 #include "learn/theory.h"
-#include "tithe/link.h"
+#include "tithe/link_estimate.h"
 
 enum { MOST_LAYERS = 16 };
 

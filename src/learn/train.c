@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "comm/comm.h"
-#include "comm/link.h"
+#include "comm/link_estimate.h"
 #include "learn/checkpoint.h"
 
 tithe_train_options tithe_train_defaults(void)
@@ -66,8 +66,7 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->speedup_mean = r->speedup_sum / measured;
     result->speedup_least = r->measured > 0 ? r->speedup_least : NAN;
     result->residual_most = isnan(r->threshold) || !r->feedback->scaled ? NAN : r->residual_most;
-    result->latency = r->link.latency;
-    result->bandwidth = r->link.bandwidth;
+    result->link = r->link.now;
     result->probe_bytes = r->link.probe_bytes;
     result->constants = r->constants;
     result->complexity = complexity_of(r);

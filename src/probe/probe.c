@@ -28,30 +28,10 @@ static double median(double *values, size_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* ---- the fit ------------------------------------------------------------------------------------------------ */
-
-void tithe_probe_fit(tithe_probe_link *link)
-{
-    double shortest[TITHE_PROBE_POINTS], slopes[TITHE_PROBE_POINTS * TITHE_PROBE_POINTS];
-    size_t few = 0, pairs = 0;
-    for (size_t i = 0; i < link->count; i++)
-        if (link->points[i].bytes <= 64) shortest[few++] = link->points[i].seconds;
-    link->latency = few ? median(shortest, few) : 0;
-    /* Pairs of lengths at least a factor of four apart, both in the upper half of what was sent. */
-    const double most = link->count ? link->points[link->count - 1].bytes : 0;
-    for (size_t i = 0; i < link->count; i++)
-        for (size_t j = i + 1; j < link->count; j++) {
-            const tithe_probe_point *a = &link->points[i], *b = &link->points[j];
-            if (a->bytes * 32 < most || b->bytes < 2 * a->bytes || !(b->seconds > a->seconds)) continue;
-            slopes[pairs++] = (b->bytes - a->bytes) / (b->seconds - a->seconds);
-        }
-    link->bandwidth = pairs ? median(slopes, pairs) : NAN;
-}
-
 /* Longer messages never take less: neighbours that say otherwise share their mean (pool adjacent violators). */
 static void smooth(tithe_probe_link *link)
 {
-    tithe_probe_point *p = link->points;
+    tithe_link_point *p = link->points;
     for (size_t i = 1; i < link->count; i++) {
         double sum = p[i].seconds;
         size_t from = i;
@@ -153,11 +133,11 @@ static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double 
         if (i == 0) round_trip = middle;
         /* the answer takes as long as half of the shortest round trip */
         link->points[link->count++] =
-            (tithe_probe_point){(double)lengths[i], fmax(middle - round_trip / 2, 0)};
+            (tithe_link_point){(double)lengths[i], fmax(middle - round_trip / 2, 0)};
         if (middle > 4 * share && i > 6) break; /* the next one would take even longer */
     }
     smooth(link);
-    tithe_probe_fit(link);
+    link->link = tithe_link_fit(link->points, link->count);
     return announce(comm, link->to, 0, error);
 }
 

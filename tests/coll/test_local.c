@@ -29,10 +29,11 @@ static void check_reduce(const tithe_collective *how, unsigned size, size_t n)
                    (double)vectors[r][i], i, (double)sum);
     }
     const uint64_t messages = size == 1 ? 0 : reduce_messages(how->name, size);
-    uint64_t bytes = 0;
-    for (unsigned r = 0; r < size; r++) bytes += how->reduce_bytes(size, r, n);
-    expect(bytes == reduce_bytes(size, n), "%s, %u ranks, n = %zu: says %llu bytes", how->name, size, n,
-           (unsigned long long)bytes);
+    tithe_rounds rounds;
+    tithe_rounds_start(&rounds);
+    how->reduce_rounds(size, (double)n, &rounds);
+    expect(tithe_rounds_sent(&rounds) == (double)reduce_bytes(size, n), "%s, %u ranks, n = %zu: says %g bytes",
+           how->name, size, n, tithe_rounds_sent(&rounds));
     expect(comm.sent_bytes == reduce_bytes(size, n) && comm.sent_messages == messages,
            "%s, %u ranks, n = %zu: %llu bytes in %llu messages", how->name, size, n,
            (unsigned long long)comm.sent_bytes, (unsigned long long)comm.sent_messages);
@@ -107,13 +108,14 @@ static void broadcast_reaches_everybody(void **state)
             tithe_comm comm = tithe_comm_local(size);
             tithe_error error = {0};
             assert_int_equal(tithe_broadcast(&comm, root, blocks, 8, &length, &error), TITHE_OK);
-            uint64_t bytes = 0;
-            for (unsigned r = 0; r < size; r++) {
+            for (unsigned r = 0; r < size; r++)
                 expect(memcmp(rooms[r], "indices", 8) == 0, "%u ranks, root %u: rank %u has nothing", size,
                        root, r);
-                bytes += tithe_broadcast_bytes(size, r, root, length);
-            }
-            assert_true(comm.sent_bytes == (size - 1) * 11u && bytes == comm.sent_bytes);
+            tithe_rounds rounds;
+            tithe_rounds_start(&rounds);
+            tithe_broadcast_rounds(size, (double)length, &rounds);
+            assert_true(comm.sent_bytes == (size - 1) * 11u &&
+                        tithe_rounds_sent(&rounds) == (double)comm.sent_bytes);
             assert_true(comm.sent_messages == (size - 1) * 2u);
         }
     uint8_t room[4], *blocks[] = {room, room};

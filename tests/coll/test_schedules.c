@@ -48,12 +48,12 @@ static void every_send_has_its_receive(void **state)
         for (unsigned s = 0; s < SIZES; s++) {
             const unsigned size = sizes[s];
             tithe_move moves[MOST];
-            const unsigned rounds = (*c)->reduce ? (*c)->reduce_rounds(size) : 0;
+            const unsigned rounds = (*c)->reduce ? (*c)->reduce_steps(size) : 0;
             for (unsigned round = 0; round < rounds; round++) {
                 for (unsigned r = 0; r < size; r++) moves[r] = move_of((*c)->reduce, size, r, round);
                 check_round((*c)->name, moves, size, (*c)->parts(size), round);
             }
-            for (unsigned round = 0; (*c)->gather && round < (*c)->gather_rounds(size); round++) {
+            for (unsigned round = 0; (*c)->gather && round < (*c)->gather_steps(size); round++) {
                 for (unsigned r = 0; r < size; r++) moves[r] = move_of((*c)->gather, size, r, round);
                 check_round((*c)->name, moves, size, size, round);
             }
@@ -71,7 +71,7 @@ static void sums_count_everybody_once(void **state)
             static uint64_t has[MOST][MOST], before[MOST][MOST]; /* bit q: rank q is in */
             for (unsigned r = 0; r < size; r++)
                 for (unsigned p = 0; p < parts; p++) has[r][p] = UINT64_C(1) << r;
-            for (unsigned round = 0; round < (*c)->reduce_rounds(size); round++) {
+            for (unsigned round = 0; round < (*c)->reduce_steps(size); round++) {
                 memcpy(before, has, sizeof before);
                 for (unsigned r = 0; r < size; r++) {
                     const tithe_move m = move_of((*c)->reduce, size, r, round);
@@ -99,7 +99,7 @@ static void blocks_reach_everybody(void **state)
             const unsigned size = sizes[s];
             uint64_t has[MOST], before[MOST];
             for (unsigned r = 0; r < size; r++) has[r] = UINT64_C(1) << r;
-            for (unsigned round = 0; round < (*c)->gather_rounds(size); round++) {
+            for (unsigned round = 0; round < (*c)->gather_steps(size); round++) {
                 memcpy(before, has, sizeof before);
                 for (unsigned r = 0; r < size; r++) {
                     const tithe_move m = move_of((*c)->gather, size, r, round);
@@ -117,38 +117,94 @@ static void blocks_reach_everybody(void **state)
         }
 }
 
-/* What a schedule sends, added up move by move, is what the collective says that it sends. */
-static void bytes_are_those_of_the_schedule(void **state)
+/* What a schedule sends, added up move by move, is what the collective states; and where every step waits for the one before,
+ * so are the longest messages of the steps. */
+typedef struct moved {
+    double sent, messages, slowest;
+} moved;
+
+static void expect_stated(const tithe_collective *c, unsigned size, const tithe_rounds *stated, moved m,
+                          const char *what)
+{
+    expect(tithe_rounds_sent(stated) == m.sent && tithe_rounds_messages(stated) == m.messages,
+           "%s, %u ranks, %s: %g bytes in %g messages, not %g in %g", c->name, size, what,
+           tithe_rounds_sent(stated), tithe_rounds_messages(stated), m.sent, m.messages);
+    expect(strcmp(c->name, "star") == 0 || tithe_rounds_bytes(stated) == m.slowest,
+           "%s, %u ranks, %s: %g bytes in a row, not %g", c->name, size, what, tithe_rounds_bytes(stated),
+           m.slowest);
+}
+
+static void check_reduce(const tithe_collective *c, unsigned size, size_t n)
+{
+    moved m = {0};
+    tithe_rounds stated;
+    const unsigned parts = c->parts(size);
+    for (unsigned step = 0; step < c->reduce_steps(size); step++) {
+        double slowest = 0;
+        for (unsigned r = 0; r < size; r++) {
+            const tithe_move move = move_of(c->reduce, size, r, step);
+            if (move.to == TITHE_NOBODY) continue;
+            const double bytes = 4.0 * (double)(tithe_part_begin(n, parts, move.send_end) -
+                                                tithe_part_begin(n, parts, move.send));
+            m.sent += bytes;
+            m.messages++;
+            slowest = fmax(slowest, bytes);
+        }
+        m.slowest += slowest;
+    }
+    tithe_rounds_start(&stated);
+    c->reduce_rounds(size, (double)n, &stated);
+    expect_stated(c, size, &stated, m, "reduce");
+}
+
+static void check_gather(const tithe_collective *c, unsigned size, bool equal)
+{
+    moved m = {0};
+    tithe_rounds stated;
+    size_t blocks[MOST];
+    for (unsigned q = 0; q < size; q++) blocks[q] = equal ? 11 : (q * 37 + 5) % 50 * (q % 3 != 1);
+    for (unsigned step = 0; step < c->gather_steps(size); step++) {
+        double slowest = 0;
+        for (unsigned r = 0; r < size; r++) {
+            const tithe_move move = move_of(c->gather, size, r, step);
+            double bytes = 0;
+            for (unsigned p = move.send; move.to != TITHE_NOBODY && p < move.send_end; p++) {
+                bytes += (double)blocks[p];
+                m.messages++;
+            }
+            m.sent += bytes;
+            slowest = fmax(slowest, bytes);
+        }
+        m.slowest += slowest;
+    }
+    tithe_rounds_start(&stated);
+    c->gather_rounds(&(tithe_blocks){.count = size, .length = 11, .lengths = equal ? NULL : blocks}, &stated);
+    expect_stated(c, size, &stated, m, equal ? "gather of equal blocks" : "gather");
+}
+
+static void rounds_are_those_of_the_schedule(void **state)
 {
     (void)state;
     static const size_t lengths[] = {0, 1, 2, 7, 63, 64, 65, 1000};
     for (const tithe_collective *const *c = tithe_collectives(); *c; c++)
-        for (unsigned s = 0; (*c)->reduce && s < SIZES; s++)
-            for (unsigned r = 0; r < sizes[s]; r++) {
-                const unsigned size = sizes[s], parts = (*c)->parts(size);
-                for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
-                    uint64_t bytes = 0;
-                    for (unsigned round = 0; round < (*c)->reduce_rounds(size); round++) {
-                        const tithe_move m = move_of((*c)->reduce, size, r, round);
-                        if (m.to == TITHE_NOBODY) continue;
-                        bytes += 4 * (tithe_part_begin(lengths[l], parts, m.send_end) -
-                                      tithe_part_begin(lengths[l], parts, m.send));
-                    }
-                    expect((*c)->reduce_bytes(size, r, lengths[l]) == bytes,
-                           "%s %u/%u, n = %zu: not %llu bytes", (*c)->name, r, size, lengths[l],
-                           (unsigned long long)bytes);
-                }
-                if (!(*c)->gather) continue;
-                size_t blocks[MOST];
-                uint64_t bytes = 0;
-                for (unsigned q = 0; q < size; q++) blocks[q] = (q * 37 + 5) % 50 * (q % 3 != 1);
-                for (unsigned round = 0; round < (*c)->gather_rounds(size); round++) {
-                    const tithe_move m = move_of((*c)->gather, size, r, round);
-                    for (unsigned p = m.send; m.to != TITHE_NOBODY && p < m.send_end; p++) bytes += blocks[p];
-                }
-                expect((*c)->gather_bytes(size, r, blocks) == bytes, "%s %u/%u: not %llu bytes", (*c)->name,
-                       r, size, (unsigned long long)bytes);
-            }
+        for (unsigned s = 0; (*c)->reduce && s < SIZES; s++) {
+            for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
+                check_reduce(*c, sizes[s], lengths[l]);
+            for (int equal = 0; (*c)->gather && equal < 2; equal++) check_gather(*c, sizes[s], equal);
+        }
+}
+
+/* A million ranks are as quickly asked as two, and need no more room. */
+static void rounds_of_many_ranks_are_few(void **state)
+{
+    (void)state;
+    for (const tithe_collective *const *c = tithe_collectives(); *c; c++) {
+        tithe_rounds stated;
+        tithe_rounds_start(&stated);
+        (*c)->reduce_rounds(1000000, 1e9, &stated);
+        if ((*c)->gather) (*c)->gather_rounds(&(tithe_blocks){.count = 1000000, .length = 100}, &stated);
+        expect(stated.length > 0 && stated.length <= 24, "%s: %u entries", (*c)->name, stated.length);
+    }
 }
 
 static void parts_cover_the_vector(void **state)
@@ -168,24 +224,35 @@ static void parts_cover_the_vector(void **state)
         }
 }
 
-/* The formulas of tyagi2023artopk (its table of costs), written down again. */
+static double seconds_of(const char *name, unsigned size, double n, const tithe_link *link)
+{
+    tithe_rounds rounds;
+    tithe_rounds_start(&rounds);
+    tithe_collective_find(name)->reduce_rounds(size, n, &rounds);
+    return tithe_rounds_seconds(&rounds, link);
+}
+
+/* The formulas of tyagi2023artopk (its table of costs), written down again: exact where levels of a tree are whole, and parts
+ * are of one length. */
 static void seconds_follow_the_paper(void **state)
 {
     (void)state;
-    const double M = 1e6, a = 1e-3, b = 1 / 1.25e8;
-    for (unsigned s = 0; s < SIZES; s++) {
-        const double N = sizes[s], log_N = log(N) / log(2);
-        const double ring = tithe_collective_find("ring")->reduce_seconds(sizes[s], M, a, 1 / b);
-        const double tree = tithe_collective_find("tree")->reduce_seconds(sizes[s], M, a, 1 / b);
-        const double star = tithe_collective_find("star")->reduce_seconds(sizes[s], M, a, 1 / b);
+    const double a = 1e-3, b = 1 / 1.25e8;
+    const tithe_link link = {.latency = a, .bandwidth = 1 / b};
+    for (unsigned size = 1; size <= 64; size++) {
+        const double N = size, n = 4000 * N, M = 4 * n, levels = ceil(log(N) / log(2) - 1e-9);
+        const double ring = seconds_of("ring", size, n, &link), tree = seconds_of("tree", size, n, &link);
+        const double star = seconds_of("star", size, n, &link), direct = seconds_of("direct", size, n, &link);
+        const double apart = N > 1; /* one rank has nobody to talk to */
         assert_true(fabs(ring - (2 * (N - 1) * a + 2 * (N - 1) / N * M * b)) <= 1e-12 * ring);
-        assert_true(fabs(tree - (2 * a * log_N + 2 * log_N * M * b)) <= 1e-12 * tree);
-        assert_true(fabs(star - (2 * a + 2 * (N - 1) * M * b)) <= 1e-12 * star);
-        const double broadcast = tithe_broadcast_seconds(sizes[s], M, a, 1 / b);
-        assert_true(fabs(broadcast - (a * log_N + log_N * M * b)) <= 1e-12 * broadcast);
-        const double direct = tithe_collective_find("direct")->reduce_seconds(sizes[s], M, a, 1 / b);
-        const double rounds = N > 2 && M / N > 65536 ? 4 * N - 5 : 2; /* long parts go in turns */
-        assert_true(fabs(direct - (rounds * a + 2 * (N - 1) / N * M * b)) <= 1e-12 * direct);
+        assert_true(fabs(tree - (2 * a * levels + 2 * levels * M * b)) <= 1e-12 * tree);
+        assert_true(fabs(star - apart * (2 * a + 2 * (N - 1) * M * b)) <= 1e-12 * star);
+        assert_true(fabs(direct - apart * (2 * a + 2 * (N - 1) / N * M * b)) <= 1e-12 * direct);
+        tithe_rounds broadcast;
+        tithe_rounds_start(&broadcast);
+        tithe_broadcast_rounds(size, M, &broadcast);
+        const double seconds = tithe_rounds_seconds(&broadcast, &link);
+        assert_true(fabs(seconds - levels * (a + (4 + M) * b)) <= 1e-12 * seconds);
     }
 }
 
@@ -204,7 +271,8 @@ int main(void)
         cmocka_unit_test(every_send_has_its_receive),      cmocka_unit_test(sums_count_everybody_once),
         cmocka_unit_test(blocks_reach_everybody),          cmocka_unit_test(parts_cover_the_vector),
         cmocka_unit_test(seconds_follow_the_paper),        cmocka_unit_test(names_are_found),
-        cmocka_unit_test(bytes_are_those_of_the_schedule),
+        cmocka_unit_test(rounds_are_those_of_the_schedule),
+        cmocka_unit_test(rounds_of_many_ranks_are_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* test_link.c - the estimate of a link: from times that are made up, so that latency and bandwidth are known; and over a
  * transport (the threads of examples/own_transport.c), where all ranks must hold the same and counts must not change. */
-#include "comm/link.h"
+#include "comm/link_estimate.h"
 
 int example_main(void);
 #define main example_main
@@ -28,12 +28,12 @@ static double taken(const made_up *m, dice *d, double bytes)
 /* One report with rounds of `bytes`, the second half of them `times` as long. */
 static void report(tithe_link_estimate *link, const made_up *m, dice *d, double bytes, double times)
 {
-    tithe_link_point rounds[TITHE_LINK_ROUNDS];
+    tithe_link_sample rounds[TITHE_LINK_ROUNDS];
     for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++) {
         const double length = bytes * (2 * i < TITHE_LINK_ROUNDS ? 1 : times);
-        rounds[i] = (tithe_link_point){length, taken(m, d, length), 1, link->reports};
+        rounds[i] = (tithe_link_sample){length, taken(m, d, length), 1, link->reports};
     }
-    ti_link_learn(link, m->latency * (1 + m->noise * roll_unit(d)), rounds, (tithe_link_point){0});
+    ti_link_learn(link, m->latency * (1 + m->noise * roll_unit(d)), rounds, (tithe_link_sample){0});
 }
 
 static bool is_near(double value, double wanted, double share)
@@ -53,8 +53,8 @@ static void both_are_found(void **state)
                 tithe_link_estimate link = tithe_link_start();
                 const double bytes = fmax(4 * m.latency, 1e-3) * m.bandwidth;
                 for (unsigned i = 0; i < 8; i++) report(&link, &m, &d, bytes, 1);
-                expect(is_near(link.latency, m.latency, 0.04), "latency %g, not %g", link.latency, m.latency);
-                expect(is_near(link.bandwidth, m.bandwidth, 0.12), "bandwidth %g, not %g", link.bandwidth,
+                expect(is_near(link.now.latency, m.latency, 0.04), "latency %g, not %g", link.now.latency, m.latency);
+                expect(is_near(link.now.bandwidth, m.bandwidth, 0.12), "bandwidth %g, not %g", link.now.bandwidth,
                        m.bandwidth);
             }
 }
@@ -71,8 +71,8 @@ static void a_change_is_followed(void **state)
             m.bandwidth = phase % 2 ? 1.25e6 : 1.25e7;
             m.latency = phase % 2 ? 2e-3 : 1e-3;
             for (unsigned i = 0; i < 4; i++) report(&link, &m, &d, 125000, 1); /* two seconds, in a job */
-            expect(is_near(link.bandwidth, m.bandwidth, 0.2), "phase %u: bandwidth %g, not %g", phase,
-                   link.bandwidth, m.bandwidth);
+            expect(is_near(link.now.bandwidth, m.bandwidth, 0.2), "phase %u: bandwidth %g, not %g", phase,
+                   link.now.bandwidth, m.bandwidth);
         }
     }
 }
@@ -88,9 +88,9 @@ static void lengths_tell_what_one_length_cannot(void **state)
         report(&one, &m, &d, 500000, 1);
         report(&two, &m, &d, 125000, 4);
     }
-    expect(is_near(two.bandwidth, m.bandwidth, 0.05), "two lengths: %g", two.bandwidth);
+    expect(is_near(two.now.bandwidth, m.bandwidth, 0.05), "two lengths: %g", two.now.bandwidth);
     const double effective = 500000 / (500000 / m.bandwidth + m.besides);
-    expect(is_near(one.bandwidth, effective, 0.05), "one length: %g, not %g", one.bandwidth, effective);
+    expect(is_near(one.now.bandwidth, effective, 0.05), "one length: %g, not %g", one.now.bandwidth, effective);
 }
 
 static void unknown_is_no_guess(void **state)
@@ -99,22 +99,22 @@ static void unknown_is_no_guess(void **state)
     made_up m = {1e-2, 1.25e7, 0.03, 0.2, 0}; /* short messages that are held up do not tell either */
     dice d = {1};
     tithe_link_estimate link = tithe_link_start();
-    assert_true(isnan(link.latency) && isnan(link.bandwidth) && link.probe_bytes == 0);
-    const tithe_link_point none[TITHE_LINK_ROUNDS] = {{0}};
-    ti_link_learn(&link, 0, none, (tithe_link_point){0});
-    assert_true(isnan(link.latency) && isnan(link.bandwidth));
-    tithe_link_point rounds[TITHE_LINK_ROUNDS] = {{1e6, 0.1, 1, 0}};
-    ti_link_learn(&link, 0, rounds, (tithe_link_point){0}); /* long, but the latency is not known */
-    assert_true(isnan(link.bandwidth));
+    assert_true(isnan(link.now.latency) && isnan(link.now.bandwidth) && link.probe_bytes == 0);
+    const tithe_link_sample none[TITHE_LINK_ROUNDS] = {{0}};
+    ti_link_learn(&link, 0, none, (tithe_link_sample){0});
+    assert_true(isnan(link.now.latency) && isnan(link.now.bandwidth));
+    tithe_link_sample rounds[TITHE_LINK_ROUNDS] = {{1e6, 0.1, 1, 0}};
+    ti_link_learn(&link, 0, rounds, (tithe_link_sample){0}); /* long, but the latency is not known */
+    assert_true(isnan(link.now.bandwidth));
     link = tithe_link_start();
     for (unsigned i = 0; i < 8; i++) report(&link, &m, &d, 1000, 1); /* 80 us beside 10 ms say nothing */
-    assert_true(is_near(link.latency, m.latency, 0.04) && isnan(link.bandwidth));
+    assert_true(is_near(link.now.latency, m.latency, 0.04) && isnan(link.now.bandwidth));
     m.straggler = 0;
     report(&link, &m, &d, 1e6, 1);
-    const double known = link.bandwidth;
+    const double known = link.now.bandwidth;
     assert_true(is_near(known, m.bandwidth, 0.12));
-    for (unsigned i = 0; i < 20; i++) ti_link_learn(&link, 0, none, (tithe_link_point){0});
-    assert_true(link.bandwidth == known); /* nothing says that it has changed */
+    for (unsigned i = 0; i < 20; i++) ti_link_learn(&link, 0, none, (tithe_link_sample){0});
+    assert_true(link.now.bandwidth == known); /* nothing says that it has changed */
 }
 
 /* Probes that say nothing get longer; once one does, they stay. */
@@ -124,15 +124,15 @@ static void probes_grow_until_they_tell(void **state)
     const made_up m = {1e-3, 1.25e7, 0.02, 0, 0};
     dice d = {3};
     tithe_link_estimate link = tithe_link_start();
-    const tithe_link_point none[TITHE_LINK_ROUNDS] = {{0}};
+    const tithe_link_sample none[TITHE_LINK_ROUNDS] = {{0}};
     for (unsigned i = 0; i < 20; i++) {
         const double bytes = (double)(link.ping_length << i % 2);
         const double there_and_back = taken(&m, &d, bytes) + taken(&m, &d, 1);
-        ti_link_learn(&link, m.latency, none, (tithe_link_point){bytes, there_and_back, 2, i / 2});
+        ti_link_learn(&link, m.latency, none, (tithe_link_sample){bytes, there_and_back, 2, i / 2});
     }
     expect(link.ping_length >= 8192 && link.ping_length <= 65536, "%llu bytes",
            (unsigned long long)link.ping_length);
-    expect(is_near(link.bandwidth, m.bandwidth, 0.25), "bandwidth %g, not %g", link.bandwidth, m.bandwidth);
+    expect(is_near(link.now.bandwidth, m.bandwidth, 0.25), "bandwidth %g, not %g", link.now.bandwidth, m.bandwidth);
 }
 
 /* ---- over a transport ------------------------------------------------------------------------------------- */
@@ -211,11 +211,11 @@ static void all_ranks_hold_the_same_and_counts_stay(void **state)
                    size, (unsigned long long)with, (unsigned long long)without);
             for (unsigned r = 0; r < size; r++) {
                 const tithe_link_estimate *a = &all[0].link, *b = &all[r].link;
-                assert_memory_equal(&a->latency, &b->latency, sizeof a->latency);
-                assert_memory_equal(&a->bandwidth, &b->bandwidth, sizeof a->bandwidth);
+                assert_memory_equal(&a->now.latency, &b->now.latency, sizeof a->now.latency);
+                assert_memory_equal(&a->now.bandwidth, &b->now.bandwidth, sizeof a->now.bandwidth);
                 assert_memory_equal(a->rounds, b->rounds, sizeof a->rounds);
                 assert_memory_equal(a->pings, b->pings, sizeof a->pings);
-                assert_true(a->probe_bytes == b->probe_bytes && a->latency > 0 && a->reports > 0);
+                assert_true(a->probe_bytes == b->probe_bytes && a->now.latency > 0 && a->reports > 0);
                 assert_true(all[r].sum == STEPS * (size + size * (size - 1) / 2.0));
             }
             expect(all[0].link.probe_bytes <= 0.01 * (double)with, "%s, %u ranks: %g bytes of %llu",
@@ -256,7 +256,7 @@ static void one_process_has_no_link(void **state)
     tithe_comm comm = tithe_comm_local(4);
     tithe_link_estimate link = tithe_link_start();
     assert_int_equal(tithe_link_update(&comm, &link, NULL), TITHE_OK);
-    assert_true(isnan(link.latency) && isnan(link.bandwidth) && link.probe_bytes == 0);
+    assert_true(isnan(link.now.latency) && isnan(link.now.bandwidth) && link.probe_bytes == 0);
 }
 
 int main(void)

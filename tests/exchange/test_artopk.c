@@ -103,17 +103,15 @@ static void add_to_account(account *a, const twin *t, const group *g, unsigned l
     const double values = (double)tithe_codec_length(given, t->n, t->k, TITHE_EXCHANGE);
     tithe_codec_free(given);
     const tithe_collective *c = tithe_collective_find(tithe_exchange_last(g->ex).collective);
-    size_t stats[MOST];
-    for (unsigned r = 0; r < t->ranks; r++) stats[r] = automatic ? 16 : 8;
     a->up += t->ranks * values + index;
     a->paper += 32.0 * (double)((t->ranks + 1) * t->k + (how == VARIANCE ? t->ranks : 0));
-    for (unsigned r = 0; r < t->ranks && t->ranks > 1; r++) {
-        a->sent += (double)(c->reduce_bytes(t->ranks, r, t->k) +
-                            tithe_broadcast_bytes(t->ranks, r, leader, (size_t)index));
-        if (how == VARIANCE || automatic)
-            a->sent +=
-                (double)(c->gather ? c : tithe_collective_find("ring"))->gather_bytes(t->ranks, r, stats);
-    }
+    const tithe_blocks stats = {.count = t->ranks, .length = automatic ? 16 : 8};
+    tithe_rounds rounds;
+    tithe_rounds_start(&rounds);
+    c->reduce_rounds(t->ranks, (double)t->k, &rounds);
+    if (how == VARIANCE || automatic)
+        (c->gather ? c : tithe_collective_find("ring"))->gather_rounds(&stats, &rounds);
+    a->sent += tithe_rounds_sent(&rounds) + (t->ranks - 1) * (4 + index); /* everybody is sent the indices */
 }
 
 static void check_account(const group *g, const account *a, const char *what)

@@ -1,15 +1,6 @@
 /* test_plan.c - the plan against itself: break-even bandwidth, frames, edges. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/rng.h"
-#include "tithe/tithe.h"
+#include "exchange/group.h"
 
 static double uniform(uint64_t *state)
 {
@@ -18,7 +9,7 @@ static double uniform(uint64_t *state)
 
 static bool compressed_wins(tithe_plan_request q, double bandwidth)
 {
-    tithe_plan_row rows[32];
+    tithe_plan_row rows[40];
     tithe_plan plan;
     q.link.bandwidth = bandwidth;
     assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
@@ -36,14 +27,14 @@ static void below_break_even_it_pays(void **state)
         const tithe_plan_request q = {
             .params = floor(pow(10, 3 + 5 * uniform(&random))),
             .workers = 2 + (unsigned)(63 * uniform(&random)),
-            .link = {pow(10, -5 + 4 * uniform(&random)), 1e8},
+            .link = {.latency = pow(10, -5 + 4 * uniform(&random)), .bandwidth = 1e8},
             .keeps = keeps,
             .keep_count = 2,
             .count_paper = i % 2,
             .speed = {1e-9 * uniform(&random), 3e-9 * uniform(&random), 3e-9 * uniform(&random),
                       1e-9 * uniform(&random)},
         };
-        tithe_plan_row rows[32];
+        tithe_plan_row rows[40];
         tithe_plan plan;
         assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
         if (plan.break_even == 0 || isinf(plan.break_even)) continue;
@@ -85,8 +76,8 @@ static void frames_are_real(void **state)
     (void)state;
     const double keeps[] = {0.01};
     tithe_plan_request q = {
-        .params = 100000, .workers = 4, .link = {1e-3, 1e6}, .keeps = keeps, .keep_count = 1};
-    tithe_plan_row rows[16];
+        .params = 100000, .workers = 4, .link = {.latency = 1e-3, .bandwidth = 1e6}, .keeps = keeps, .keep_count = 1};
+    tithe_plan_row rows[40];
     tithe_plan plan;
     const double frame = real_frame(100000, 1000);
     const struct {
@@ -99,10 +90,11 @@ static void frames_are_real(void **state)
         {"dense", "direct", 11e-3 + 1.5 * 0.4 + 5e-6, 0}, /* parts of 100 kB: in turns */
         {"gather", "allgather", 6e-3 + (3 * 4 + 3 * frame) / 1e6, 2e-3 + 3 * 8000 / 1e6},
         {"gather", "tree", 8e-3 + 11 * (4 + frame) / 1e6, 0},
-        {"star", "star", 2e-3 + 6 * frame / 1e6, 0},
-        {"artopk", "ring", 8e-3 + (1.5 * 4000 + 2 * (frame - 4000)) / 1e6, 8e-3 + 3.5 * 4000 / 1e6},
-        {"artopk", "tree", 6e-3 + (4 * 4000 + 2 * (frame - 4000)) / 1e6, 6e-3 + 6 * 4000 / 1e6},
-        {"artopk", "direct", 4e-3 + (1.5 * 4000 + 2 * (frame - 4000)) / 1e6, 0},
+        {"star", "star", 2e-3 + (6 * frame + 3 * 12 + 3 * 4) / 1e6, 0}, /* frames are announced */
+        {"artopk", "ring", 8e-3 + (1.5 * 4000 + 2 * (4 + frame - 4000)) / 1e6, 8e-3 + 3.5 * 4000 / 1e6},
+        {"artopk", "tree", 6e-3 + (4 * 4000 + 2 * (4 + frame - 4000)) / 1e6, 6e-3 + 6 * 4000 / 1e6},
+        {"artopk", "star", 4e-3 + (6 * 4000 + 2 * (4 + frame - 4000)) / 1e6, 0},
+        {"artopk", "direct", 4e-3 + (1.5 * 4000 + 2 * (4 + frame - 4000)) / 1e6, 0},
     };
     enum { ROWS = sizeof expected / sizeof *expected };
     for (int paper = 0; paper < 2; paper++) {
@@ -119,47 +111,75 @@ static void frames_are_real(void **state)
     }
 }
 
-/* ---- against the schedules that run ------------------------------------------------------------------------------ */
+/* ---- against the exchange that runs ------------------------------------------------------------------------------ */
 
-/* What the busiest rank sends in each round of a schedule, summed; parts of equal length. */
-static double busiest(unsigned size, unsigned rounds,
-                      void (*move)(unsigned size, unsigned rank, unsigned round, tithe_move *move))
-{
-    double sum = 0;
-    for (unsigned round = 0; round < rounds; round++) {
-        unsigned most = 0;
-        for (unsigned rank = 0; rank < size; rank++) {
-            tithe_move m = {.to = TITHE_NOBODY, .from = TITHE_NOBODY};
-            move(size, rank, round, &m);
-            if (m.to != TITHE_NOBODY && m.send_end - m.send > most) most = m.send_end - m.send;
-        }
-        sum += most;
-    }
-    return sum;
-}
-
-static void rounds_are_those_that_run(void **state)
+/* Every row is a step of an exchange with the options that it names: where frames are as long as their bound, the exchange
+ * states the same time. n and k are such that a bitmap is the shortest way to write the indices, and they fill it. */
+static void rows_are_steps(void **state)
 {
     (void)state;
-    const double keeps[] = {0.001};
-    for (unsigned workers = 1; workers <= 64; workers++) {
-        const tithe_plan_request q = {
-            .params = 640000, .workers = workers, .link = {1, 1}, .keeps = keeps, .keep_count = 1};
-        tithe_plan_row rows[16];
+    enum { N = 4096, K = 2048, MOST_RANKS = 9 };
+    const double keeps[] = {(double)K / N};
+    for (unsigned ranks = 1; ranks <= MOST_RANKS; ranks++) {
+        const tithe_plan_request q = {.params = N,
+                                      .workers = ranks,
+                                      .link = {.latency = 1e-5, .bandwidth = 1e8},
+                                      .keeps = keeps,
+                                      .keep_count = 1};
+        tithe_plan_row rows[40];
         tithe_plan plan;
-        const size_t count = tithe_plan_rows(&q);
-        const double frame = real_frame(640000, 640);
         assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
-        for (const char *const *name = (const char *const[]){"ring", "tree", NULL}; *name; name++) {
-            const tithe_collective *c = tithe_collective_find(*name);
-            const tithe_plan_row *dense = find(rows, count, "dense", *name);
-            const tithe_plan_row *gather = find(rows, count, "gather", **name == 'r' ? "allgather" : "tree");
-            const unsigned reduce = c->reduce_rounds(workers), handed = c->gather_rounds(workers);
-            expect_near(dense->rounds, reduce, 1e-9);
-            expect_near(dense->bytes, busiest(workers, reduce, c->reduce) * 4 * q.params / c->parts(workers),
-                        1e-3);
-            expect_near(gather->rounds, 2 * handed, 1e-9);
-            expect_near(gather->bytes, busiest(workers, handed, c->gather) * (4 + frame), 1e-3);
+        for (size_t i = 0; i < tithe_plan_rows(&q); i++) {
+            const bool whole = rows[i].keep == 1, star = strcmp(rows[i].scheme, "star") == 0;
+            const wanted w = {.codec = whole ? "all|raw" : "topk:k=2048",
+                              .feedback = whole ? NULL : "ec",
+                              .downlink = star ? "topk:k=2048" : NULL,
+                              .scheme = rows[i].scheme,
+                              .collective = rows[i].collective,
+                              .ranks = ranks,
+                              .n = N};
+            group *g = group_make(&w);
+            float *x = malloc(ranks * N * sizeof *x);
+            for (size_t j = 0; j < ranks * N; j++) x[j] = (float)(j % 2); /* all choose every other one */
+            group_put_all(g, x, 1);
+            group_finish(g);
+            const double seconds = tithe_exchange_seconds(g->ex, &q.link);
+            expect(fabs(seconds - rows[i].network_seconds) <= 0.01 * seconds,
+                   "%s over %s, %u ranks: planned %.9g s, stated %.9g s", rows[i].scheme, rows[i].collective,
+                   ranks, rows[i].network_seconds, seconds);
+            group_free(g);
+            free(x);
+        }
+    }
+}
+
+/* Each row can be made as its options say, and no two rows are the same. */
+static void rows_name_their_options(void **state)
+{
+    (void)state;
+    const double keeps[] = {0.05, 0.01};
+    for (int paper = 0; paper < 2; paper++) {
+        const tithe_plan_request q = {.params = 1000,
+                                      .workers = 4,
+                                      .link = {.latency = 1e-3, .bandwidth = 1e8},
+                                      .keeps = keeps,
+                                      .keep_count = 2,
+                                      .count_paper = paper};
+        tithe_plan_row rows[40];
+        tithe_plan plan;
+        char expected[200];
+        assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
+        for (size_t i = 0; i < tithe_plan_rows(&q); i++) {
+            int used = snprintf(expected, sizeof expected, "--scheme %s --collective %s", rows[i].scheme,
+                                rows[i].collective);
+            if (rows[i].keep < 1)
+                used += snprintf(expected + used, sizeof expected - (size_t)used, " --codec topk:keep=%g",
+                                 rows[i].keep);
+            if (strcmp(rows[i].scheme, "star") == 0)
+                snprintf(expected + used, sizeof expected - (size_t)used, " --downlink topk:keep=%g",
+                         rows[i].keep);
+            assert_string_equal(rows[i].options, expected);
+            for (size_t j = 0; j < i; j++) assert_string_not_equal(rows[i].options, rows[j].options);
         }
     }
 }
@@ -170,15 +190,15 @@ static void long_frames_are_summed(void **state)
     (void)state;
     const double keeps[] = {0.9};
     const tithe_plan_request q = {
-        .params = 100000, .workers = 8, .link = {1e-3, 1e6}, .keeps = keeps, .keep_count = 1};
-    tithe_plan_row rows[16];
+        .params = 100000, .workers = 8, .link = {.latency = 1e-3, .bandwidth = 1e6}, .keeps = keeps, .keep_count = 1};
+    tithe_plan_row rows[40];
     tithe_plan plan;
     assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
     expect_near(find(rows, tithe_plan_rows(&q), "gather", "allgather")->network_seconds,
                 9e-3 + (7 * 4 + 2 * 7.0 / 8 * 400000) / 1e6, 1e-12);
 }
 
-/* ---- a cost in place of a link ------------------------------------------------------------------------------------ */
+/* ---- a link from a cost ------------------------------------------------------------------------------------ */
 
 /* A straight line gives the times of its latency and bandwidth, which are found again. */
 static void a_cost_is_a_link(void **state)
@@ -187,16 +207,16 @@ static void a_cost_is_a_link(void **state)
     const double keeps[] = {0.01};
     tithe_cost *cost;
     tithe_plan_request q = {
-        .params = 1000000, .workers = 5, .link = {2e-3, 5e6}, .keeps = keeps, .keep_count = 1};
-    tithe_plan_row by_link[16], by_cost[16];
+        .params = 1000000, .workers = 5, .link = {.latency = 2e-3, .bandwidth = 5e6}, .keeps = keeps, .keep_count = 1};
+    tithe_plan_row by_link[40], by_cost[40];
     tithe_plan one, other;
-    tithe_link link;
+    tithe_link link = {0};
     assert_int_equal(tithe_cost_create("alphabeta:latency=2ms,bandwidth=5e6", &cost, NULL), TITHE_OK);
     assert_int_equal(tithe_link_of_cost(cost, &link, NULL), TITHE_OK);
     expect_near(link.latency, 2e-3, 2e-5);
     expect_near(link.bandwidth, 5e6, 1);
     assert_int_equal(tithe_plan_make(&q, by_link, &one, NULL), TITHE_OK);
-    q.cost = cost;
+    q.link = link;
     assert_int_equal(tithe_plan_make(&q, by_cost, &other, NULL), TITHE_OK);
     for (size_t i = 0; i < tithe_plan_rows(&q); i++)
         expect_near(by_link[i].seconds, by_cost[i].seconds, 1e-9);
@@ -205,6 +225,11 @@ static void a_cost_is_a_link(void **state)
     assert_int_equal(tithe_cost_create("packet:c1=576,payload=512", &cost, NULL), TITHE_OK);
     assert_int_equal(tithe_link_of_cost(cost, &link, NULL), TITHE_E_ARGUMENT); /* bytes are no seconds */
     tithe_cost_free(cost);
+    assert_int_equal(
+        tithe_cost_create("alphabeta:latency=2ms,bandwidth=5e6,collective=ring,workers=4", &cost, NULL),
+        TITHE_OK);
+    assert_int_equal(tithe_link_of_cost(cost, &link, NULL), TITHE_E_ARGUMENT); /* nor is a collective a link */
+    tithe_cost_free(cost);
 }
 
 static void nobody_to_talk_to(void **state)
@@ -212,8 +237,8 @@ static void nobody_to_talk_to(void **state)
     (void)state;
     const double keeps[] = {0.1};
     const tithe_plan_request q = {
-        .params = 10, .workers = 1, .link = {1, 1}, .keeps = keeps, .keep_count = 1};
-    tithe_plan_row rows[16];
+        .params = 10, .workers = 1, .link = {.latency = 1, .bandwidth = 1}, .keeps = keeps, .keep_count = 1};
+    tithe_plan_row rows[40];
     tithe_plan plan;
     assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
     for (size_t i = 0; i < tithe_plan_rows(&q); i++) assert_true(rows[i].network_seconds == 0);
@@ -234,7 +259,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(below_break_even_it_pays),  cmocka_unit_test(frames_are_real),
-        cmocka_unit_test(rounds_are_those_that_run), cmocka_unit_test(long_frames_are_summed),
+        cmocka_unit_test(rows_are_steps),            cmocka_unit_test(long_frames_are_summed),
+        cmocka_unit_test(rows_name_their_options),
         cmocka_unit_test(a_cost_is_a_link),          cmocka_unit_test(nobody_to_talk_to),
         cmocka_unit_test(speeds_are_measured),
     };

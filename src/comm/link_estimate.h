@@ -2,7 +2,7 @@
 #ifndef COMM_LINK_H
 #define COMM_LINK_H
 
-#include "tithe/link.h"
+#include "tithe/link_estimate.h"
 
 /* A round in which everybody sent and received, and which began with all ranks together: this one began to send at
  * `start` and has just received `bytes`. `longest` is that of any rank. */
@@ -18,7 +18,7 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
                           tithe_error *error);
 
 /* One report: the latency (NAN or 0: not known), the rounds and the probe since the last one, as means over the ranks. */
-void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_point *rounds,
-                   tithe_link_point ping);
+void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_sample *rounds,
+                   tithe_link_sample ping);
 
 #endif

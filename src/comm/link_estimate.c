@@ -21,7 +21,7 @@
  * round trip of a protocol, is in both. Messages too short for their time to differ from a latency say nothing; then
  * ranks take turns with two probes each, as long as 1 % of the bytes sent so far has room for, and the lower quartile is
  * taken: a worker beside the server has no slow link. */
-#include "comm/link.h"
+#include "comm/link_estimate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,32 +79,32 @@ static double quantile(double *values, size_t count, double share)
     return values[(size_t)(share * (double)(count - 1))];
 }
 
-static double moving(const tithe_link_point *p, double latency)
+static double moving(const tithe_link_sample *p, double latency)
 {
     return p->seconds - p->hops * latency;
 }
 
 /* Is the time of this message more than latency? */
-static bool tells(const tithe_link_point *p, double latency)
+static bool tells(const tithe_link_sample *p, double latency)
 {
     return p->bytes > 0 && moving(p, latency) > fmax(p->hops * latency / 2, NOISE);
 }
 
 /* Not more than this share of the messages went slower; NAN: the one that stands there was too short to tell. One that was
  * held up looks like a telling one, so it is not for a single message to say that it tells. */
-static double fit(const tithe_link_point *points, size_t all, double latency, double share)
+static double fit(const tithe_link_sample *points, size_t all, double latency, double share)
 {
     double ratios[MOST_POINTS], slopes[MOST_POINTS * MOST_POINTS / 2], longest = 0;
     size_t count = 0, telling = 0, pairs = 0;
     for (size_t i = 0; i < all; i++) longest = fmax(longest, points[i].bytes);
     for (size_t i = 0; i < all; i++) {
-        const tithe_link_point *a = &points[i];
+        const tithe_link_sample *a = &points[i];
         if (a->bytes > 0 && 2 * a->bytes >= longest) {
             ratios[count++] = moving(a, latency) > 0 ? a->bytes / moving(a, latency) : INFINITY;
             telling += tells(a, latency);
         }
         for (size_t j = 0; j < all && tells(a, latency); j++) {
-            const tithe_link_point *b = &points[j];
+            const tithe_link_sample *b = &points[j];
             const double longer = moving(b, latency) - moving(a, latency);
             if (b->group != a->group || b->bytes < 2 * a->bytes || !tells(b, latency)) continue;
             slopes[pairs++] = longer > 0 ? (b->bytes - a->bytes) / longer : INFINITY;
@@ -115,36 +115,36 @@ static double fit(const tithe_link_point *points, size_t all, double latency, do
     return isfinite(slope) ? slope : quantile(ratios, count, share);
 }
 
-static double fit_rounds(const tithe_link_point *rounds, size_t all, double latency)
+static double fit_rounds(const tithe_link_sample *rounds, size_t all, double latency)
 {
     return fit(rounds, all, latency, 0.5);
 }
 
 static double fit_pings(const tithe_link_estimate *link)
 {
-    return fit(link->pings, TITHE_LINK_WINDOW, link->latency, 0.25);
+    return fit(link->pings, TITHE_LINK_WINDOW, link->now.latency, 0.25);
 }
 
-void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_point *rounds,
-                   tithe_link_point ping)
+void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_sample *rounds,
+                   tithe_link_sample ping)
 {
-    if (latency > 0) link->latency = latency;
+    if (latency > 0) link->now.latency = latency;
     for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++)
         link->rounds[link->reports % TITHE_LINK_WINDOW * TITHE_LINK_ROUNDS + i] = rounds[i];
     link->reports++;
     if (ping.bytes > 0) link->pings[link->answered++ % TITHE_LINK_WINDOW] = ping;
-    if (isnan(link->latency)) return;
+    if (isnan(link->now.latency)) return;
     if (ping.bytes > 0 && isnan(fit_pings(link)) && link->ping_length < COMM_BLOCK) link->ping_length *= 2;
-    double bandwidth = fit_rounds(link->rounds, MOST_POINTS, link->latency);
+    double bandwidth = fit_rounds(link->rounds, MOST_POINTS, link->now.latency);
     if (isnan(bandwidth)) bandwidth = fit_pings(link);
-    if (!isnan(bandwidth)) link->bandwidth = bandwidth; /* otherwise nothing is known to have changed */
+    if (!isnan(bandwidth)) link->now.bandwidth = bandwidth; /* otherwise nothing is known to have changed */
 }
 
 /* ---- an update -------------------------------------------------------------------------------------------- */
 
 tithe_link_estimate tithe_link_start(void)
 {
-    return (tithe_link_estimate){.latency = NAN, .bandwidth = NAN, .ping_length = FIRST_PING};
+    return (tithe_link_estimate){.now = {.latency = NAN, .bandwidth = NAN}, .ping_length = FIRST_PING};
 }
 
 static void write_report(const tithe_link_seen *seen, double *report)
@@ -160,12 +160,12 @@ static void write_report(const tithe_link_seen *seen, double *report)
 /* True: the rounds were enough, so that no probe is needed. */
 static bool read_report(tithe_link_estimate *link, unsigned size, const double *report, double latency)
 {
-    tithe_link_point rounds[TITHE_LINK_ROUNDS];
+    tithe_link_sample rounds[TITHE_LINK_ROUNDS];
     for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++)
-        rounds[i] = (tithe_link_point){report[2 * i] / size, report[2 * i + 1] / size, 1, link->reports};
+        rounds[i] = (tithe_link_sample){report[2 * i] / size, report[2 * i + 1] / size, 1, link->reports};
     ti_link_learn(link, latency, rounds,
-                  (tithe_link_point){report[REPORT - 2], report[REPORT - 1], 2, link->answered / 2});
-    return !isnan(fit_rounds(rounds, TITHE_LINK_ROUNDS, link->latency));
+                  (tithe_link_sample){report[REPORT - 2], report[REPORT - 1], 2, link->answered / 2});
+    return !isnan(fit_rounds(rounds, TITHE_LINK_ROUNDS, link->now.latency));
 }
 
 /* Long ones are more exact, so one is as long as a quarter of the room that there is, within limits; and every other one
@@ -215,7 +215,7 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
     if (status) return status;
     for (size_t i = 0; i < n; i++) values[i] = all[i];
 
-    if (*latency > 0) link->latency = *latency;
+    if (*latency > 0) link->now.latency = *latency;
     const double messages = 2.0 * (ti_comm_has_own_server(comm) ? comm->size : comm->size - 1);
     const double cost = REPORT * sizeof(double) * messages;
     bool told = true;
@@ -226,7 +226,7 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
     const double room = BUDGET * (*sent + comm->seen.server_sent) - link->probe_bytes - cost;
     link->reports_next = room >= 0;
     const uint64_t length = next_length(link, room);
-    if (!told && !last && !isnan(link->latency) && link->pinged == link->answered && room >= (double)length)
+    if (!told && !last && !isnan(link->now.latency) && link->pinged == link->answered && room >= (double)length)
         status = probe(comm, link, length, error);
     return status;
 }

@@ -1,0 +1,22 @@
+/* plan.h - what plan.c and paper.c know of each other. */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include "tithe/exchange.h"
+#include "tithe/plan.h"
+
+/* A level of compression: bytes, and how long one vector takes. */
+typedef struct plan_level {
+    double keep, frame, values, indices;
+    double encode, decode, form; /* seconds: of one frame, and to form the vector in a pass of its own */
+} plan_level;
+
+/* A row from its rounds. */
+tithe_plan_row ti_plan_row(const tithe_plan_request *q, const tithe_scheme *scheme, const char *collective,
+                           const plan_level *l, const tithe_rounds *rounds);
+
+/* The paper's own rows (paper.c): how many are dense, how many there are for a level, and all of one or the other kind. */
+size_t ti_paper_rows(bool dense);
+void ti_paper_fill(const tithe_plan_request *q, bool dense, const plan_level *l, tithe_plan_row *rows);
+
+#endif
