@@ -65,7 +65,7 @@ tithe_status ti_artopk_take(tithe_exchange *ex, artopk *a, tithe_error *error)
 
 static tithe_call part_call(const tithe_exchange *ex, unsigned owner)
 {
-    return ti_exchange_call(ex, owner, ex->lanes[0].scratch, ex->scratch_size);
+    return ti_exchange_call(ex, owner, ex->lanes[0].scratch, ex->up.scratch_size);
 }
 
 /* The owner's frame of its sum; what the frame does not say goes back into what the owner keeps. */

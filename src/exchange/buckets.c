@@ -89,7 +89,7 @@ static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, floa
     c.bucket_bytes = 0;
     c.lanes = ex->lane_count;
     if (sends_aside(ex)) c.pool = NULL; /* its threads belong to those who put */
-    const exchange_slice slice = {b->begin, kept, ex->aggregate, ex->server_kept};
+    const exchange_slice slice = {b->begin, kept, ex->aggregate, ex->server.kept};
     const tithe_status status = ti_exchange_create_whole(&c, end - b->begin, &slice, &b->ex, error);
     if (status) return status;
     b->ex->tensor = i;
@@ -153,7 +153,7 @@ tithe_status ti_buckets_open(tithe_exchange *ex, size_t count, tithe_error *erro
     return status;
 }
 
-void ti_buckets_close(tithe_exchange *ex)
+static void close(tithe_exchange *ex)
 {
     struct exchange_buckets *s = ex->buckets;
     if (!s) return;
@@ -171,14 +171,14 @@ void ti_buckets_close(tithe_exchange *ex)
     ex->buckets = NULL;
 }
 
-unsigned ti_exchange_parts(const tithe_exchange *ex)
+static unsigned parts(const tithe_exchange *ex)
 {
-    return ex->buckets ? ex->buckets->count : 1;
+    return ex->buckets->count;
 }
 
-tithe_exchange *ti_exchange_part(const tithe_exchange *ex, unsigned i)
+static tithe_exchange *part(const tithe_exchange *ex, unsigned i)
 {
-    return ex->buckets ? ex->buckets->all[i].ex : (tithe_exchange *)ex;
+    return ex->buckets->all[i].ex;
 }
 
 /* ---- gradients in --------------------------------------------------------------------------------------------- */
@@ -235,8 +235,8 @@ static tithe_status expect_no_layers(const tithe_exchange *ex, unsigned rank, ti
     return TITHE_OK;
 }
 
-tithe_status ti_buckets_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
-                            tithe_error *error)
+static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
+                        tithe_error *error)
 {
     tithe_status status = fail_again(ex->buckets, error);
     if (!status) status = expect_no_layers(ex, rank, error);
@@ -279,9 +279,10 @@ static tithe_status note_layer(tithe_exchange *ex, unsigned rank, size_t layer, 
 }
 
 /* A layer fills a part of one bucket, or several buckets of its own. */
-tithe_status ti_buckets_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer,
-                                  const float *g, double gamma, tithe_error *error)
+static tithe_status put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer, const float *g,
+                              double gamma, tithe_error *error)
 {
+    if (ex->config.layer_count == 0) return put(ex, rank, lane, g, gamma, error);
     struct exchange_buckets *s = ex->buckets;
     const size_t *layers = ex->config.layers, count = ex->config.layer_count;
     const unsigned local = rank - ex->config.comm->first;
@@ -308,7 +309,7 @@ tithe_status ti_buckets_put_layer(tithe_exchange *ex, unsigned rank, unsigned la
     return status;
 }
 
-tithe_status ti_buckets_skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error)
+static tithe_status skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error)
 {
     tithe_status status = fail_again(ex->buckets, error);
     if (!status) status = expect_no_layers(ex, rank, error);
@@ -375,7 +376,7 @@ static tithe_status finish_all(tithe_exchange *ex, float *update, double *hidden
     return status;
 }
 
-tithe_status ti_buckets_finish(tithe_exchange *ex, float *update, tithe_error *error)
+static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error)
 {
     struct exchange_buckets *s = ex->buckets;
     const unsigned local = ex->config.comm->local;
@@ -403,7 +404,7 @@ tithe_status ti_buckets_finish(tithe_exchange *ex, float *update, tithe_error *e
     return TITHE_OK;
 }
 
-tithe_status ti_buckets_serve(tithe_exchange *ex, tithe_error *error)
+static tithe_status serve(tithe_exchange *ex, tithe_error *error)
 {
     struct exchange_buckets *s = ex->buckets;
     const tithe_status status = tithe_exchange_serve(s->all[s->served].ex, error);
@@ -412,3 +413,14 @@ tithe_status ti_buckets_serve(tithe_exchange *ex, tithe_error *error)
     if (s->served == 0) ex->step++;
     return TITHE_OK;
 }
+
+const exchange_kind ti_exchange_buckets = {
+    .put = put,
+    .put_layer = put_layer,
+    .skip = skip,
+    .finish = finish,
+    .serve = serve,
+    .close = close,
+    .parts = parts,
+    .part = part,
+};

@@ -6,14 +6,6 @@
 #include "exchange/buckets.h"
 #include "feedback/kinds.h"
 
-static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star,
-                                              &ti_scheme_artopk, NULL};
-
-const tithe_scheme *const *tithe_schemes(void)
-{
-    return schemes;
-}
-
 /* ---- what is asked for --------------------------------------------------------------------------------- */
 
 static bool is_auto(const char *name)
@@ -29,9 +21,9 @@ static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_sche
         *scheme = c->downlink ? &ti_scheme_star : dense ? &ti_scheme_dense : &ti_scheme_gather;
         return TITHE_OK;
     }
-    for (size_t i = 0; schemes[i]; i++)
-        if (strcmp(schemes[i]->name, c->scheme) == 0) {
-            *scheme = schemes[i];
+    for (const tithe_scheme *const *s = tithe_schemes(); *s; s++)
+        if (strcmp((*s)->name, c->scheme) == 0) {
+            *scheme = *s;
             return TITHE_OK;
         }
     return ti_fail(error, TITHE_E_SPEC, 0,
@@ -125,10 +117,19 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
     return status ? status : expect_contraction(c->downlink, c->downlink_feedback, n, error);
 }
 
+/* What a message of a local rank, counted from 0, costs. */
+static const tithe_cost *cost_of(const tithe_exchange *ex, unsigned local)
+{
+    const tithe_exchange_config *c = &ex->config;
+    if (!c->rank_costs) return c->cost;
+    return c->rank_costs[c->comm->first + local < c->comm->size ? c->comm->first + local : 0];
+}
+
 /* The levels among which a shared one is chosen. */
 static tithe_status find_levels(tithe_exchange *ex, tithe_error *error)
 {
-    const tithe_tuner_call c = ti_exchange_tuner_call(ex, 0, &(exchange_lane){0}, NULL, 1);
+    const tithe_tuner_call c = ti_exchange_tuner_call(&ex->up, &(exchange_worker){.cost = cost_of(ex, 0)},
+                                                      &(exchange_lane){0}, NULL, 1);
     ex->level_count = tithe_tuner_grid(&c, ex->levels, TITHE_GRID_MOST);
     if (ex->level_count) return TITHE_OK;
     return ti_fail(error, TITHE_E_SPEC, 0, "%s has no level that ranks could share: take --level local.",
@@ -150,17 +151,35 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static bool make_lanes(tithe_exchange *ex)
+static exchange_way make_way(const tithe_exchange *ex, const tithe_codec *codec,
+                             const tithe_feedback *feedback, const tithe_tuner *tuner)
+{
+    return (exchange_way){.codec = codec,
+                          .feedback = feedback ? feedback : &ti_feedback_none,
+                          .tuner = tuner,
+                          .count_paper = ex->config.count_paper,
+                          .n = ex->n,
+                          .capacity = larger(tithe_codec_bound(codec, ex->n), 1),
+                          .scratch_size = tithe_codec_scratch(codec, ex->n),
+                          .tuner_scratch_size = tuner ? tuner->scratch(codec, ex->n) : 0};
+}
+
+static bool make_lane(const exchange_way *way, bool measure, exchange_lane *lane)
 {
     bool enough = true;
-    const tithe_exchange_config *c = &ex->config;
-    ex->scratch_size = tithe_codec_scratch(c->codec, ex->n);
-    ex->tuner_scratch_size = c->tuner ? c->tuner->scratch(c->codec, ex->n) : 0;
-    for (unsigned l = 0; enough && l < ex->lane_count; l++) {
-        ex->lanes[l].scratch = room(ex->scratch_size, 1, &enough);
-        if (c->tuner) ex->lanes[l].tuner_scratch = room(ex->tuner_scratch_size, 1, &enough);
-        if (c->feedback->works || c->measure) ex->lanes[l].work = room(ex->n, sizeof(float), &enough);
-    }
+    lane->scratch = room(way->scratch_size, 1, &enough);
+    if (way->tuner) lane->tuner_scratch = room(way->tuner_scratch_size, 1, &enough);
+    if (way->feedback->works || measure) lane->work = room(way->n, sizeof(float), &enough);
+    return enough;
+}
+
+/* `slice`: where a bucket finds what is kept; NULL: it keeps it itself. */
+static bool make_worker(const tithe_exchange *ex, const exchange_way *way, const float *slice, bool framed,
+                        exchange_worker *w)
+{
+    bool enough = true;
+    if (framed) w->frame = room(way->capacity, 1, &enough);
+    if (way->feedback->keeps) w->kept = slice ? (float *)slice : room(ex->n, sizeof(float), &enough);
     return enough;
 }
 
@@ -170,15 +189,15 @@ static bool make_workers(tithe_exchange *ex, const exchange_slice *slice)
     const tithe_exchange_config *c = &ex->config;
     if (ex->scheme->whole) ex->vectors = room(c->comm->local, sizeof *ex->vectors, &enough);
     for (unsigned i = 0; enough && i < c->comm->local; i++) {
-        if (ex->scheme->whole)
-            ex->vectors[i] = room(ex->n, sizeof(float), &enough);
-        else
-            ex->workers[i].frame = room(ex->capacity, 1, &enough);
-        if (enough && c->feedback->keeps)
-            ex->workers[i].kept = slice ? slice->kept[i] + slice->begin : room(ex->n, sizeof(float), &enough);
+        exchange_worker *w = &ex->workers[i];
+        w->cost = cost_of(ex, i);
+        if (ex->scheme->whole) ex->vectors[i] = room(ex->n, sizeof(float), &enough);
+        enough =
+            enough && make_worker(ex, &ex->up, slice && slice->kept[i] ? slice->kept[i] + slice->begin : NULL,
+                                  !ex->scheme->whole, w);
         if (enough && c->shared_level) {
-            ex->workers[i].curve = room(ex->level_count, sizeof(double), &enough);
-            ex->workers[i].costs = room(ex->level_count, sizeof(double), &enough);
+            w->curve = room(ex->level_count, sizeof(double), &enough);
+            w->costs = room(ex->level_count, sizeof(double), &enough);
         }
     }
     return enough;
@@ -187,19 +206,11 @@ static bool make_workers(tithe_exchange *ex, const exchange_slice *slice)
 static bool make_server(tithe_exchange *ex, const exchange_slice *slice)
 {
     bool enough = true;
-    const tithe_codec *down = ex->config.downlink ? ex->config.downlink : ex->raw;
-    ex->down_capacity = tithe_codec_bound(down, ex->n);
-    ex->down_scratch_size = tithe_codec_scratch(down, ex->n);
-    ex->down_frame = room(ex->down_capacity, 1, &enough);
-    ex->down_scratch = room(ex->down_scratch_size, 1, &enough);
+    ex->server.cost = cost_of(ex, 0);
     ex->sum = room(ex->n, sizeof(float), &enough);
-    if (ex->config.downlink_tuner) {
-        ex->down_tuner_scratch_size = ex->config.downlink_tuner->scratch(down, ex->n);
-        ex->down_tuner_scratch = room(ex->down_tuner_scratch_size, 1, &enough);
-    }
-    if (ex->config.downlink_feedback && ex->config.downlink_feedback->keeps)
-        ex->server_kept = slice ? slice->server_kept + slice->begin : room(ex->n, sizeof(float), &enough);
-    return enough;
+    return enough && make_lane(&ex->down, false, &ex->server_lane) &&
+           make_worker(ex, &ex->down, slice && slice->server_kept ? slice->server_kept + slice->begin : NULL,
+                       true, &ex->server);
 }
 
 /* Frames of other processes: all of them are no longer than the dense vector, or are summed part by part; a server
@@ -212,7 +223,7 @@ static bool make_inbox(tithe_exchange *ex)
     ex->lengths = room(size, sizeof *ex->lengths, &enough);
     ex->length_bytes = room(size + 3, 4, &enough);
     if (!exchange_is_remote(ex)) return enough;
-    ex->inbox_size = larger(larger(ex->capacity, ex->n * sizeof(float)), 1);
+    ex->inbox_size = larger(ex->up.capacity, ex->n * sizeof(float));
     ex->inbox = room(ex->inbox_size, 1, &enough);
     return enough;
 }
@@ -229,12 +240,19 @@ static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, t
     tithe_status status = tithe_codec_create("all|raw", NULL, &ex->raw, error);
     if (status) return status;
     ex->raw_bytes = tithe_codec_length(ex->raw, ex->n, ex->n, TITHE_EXCHANGE);
-    ex->capacity = larger(tithe_codec_bound(ex->config.codec, ex->n), 1);
+    const tithe_exchange_config *c = &ex->config;
+    ex->up = make_way(ex, c->codec, c->feedback, c->tuner);
+    ex->down = make_way(ex, c->downlink ? c->downlink : ex->raw, c->downlink_feedback,
+                        c->downlink ? c->downlink_tuner : NULL);
+    if (c->shared_level) status = find_levels(ex, error);
+    if (status) return status;
     ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
     ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);
     if (enough && ex->config.feedback->aggregates)
         ex->aggregate = slice ? slice->aggregate + slice->begin : room(ex->n, sizeof(float), &enough);
-    if (!enough || !make_lanes(ex) || !make_workers(ex, slice) || !make_server(ex, slice) || !make_inbox(ex))
+    for (unsigned l = 0; enough && l < ex->lane_count; l++)
+        enough = make_lane(&ex->up, ex->config.measure, &ex->lanes[l]);
+    if (!enough || !make_workers(ex, slice) || !make_server(ex, slice) || !make_inbox(ex))
         return fail_memory(ex, error);
     return TITHE_OK;
 }
@@ -249,7 +267,7 @@ static tithe_status make_kept(tithe_exchange *ex, tithe_error *error)
         ex->workers[i].kept = room(ex->n, sizeof(float), &enough);
     if (c->feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
     if (c->downlink_feedback && c->downlink_feedback->keeps)
-        ex->server_kept = room(ex->n, sizeof(float), &enough);
+        ex->server.kept = room(ex->n, sizeof(float), &enough);
     return enough ? TITHE_OK : fail_memory(ex, error);
 }
 
@@ -298,9 +316,9 @@ tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_
     tithe_exchange *made = NULL;
     tithe_status status = make_exchange(config, n, &made, error);
     if (status) return status;
+    made->kind = &ti_exchange_leaf;
     made->sliced = slice != NULL;
-    if (config->shared_level) status = find_levels(made, error);
-    if (!status) status = make_room(made, slice, error);
+    status = make_room(made, slice, error);
     if (!status && made->scheme->open) status = made->scheme->open(made, error);
     if (status)
         tithe_exchange_free(made);
@@ -332,6 +350,7 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     tithe_status status = expect_layers(config, n, error);
     if (!status) status = make_exchange(config, n, &made, error);
     if (status) return status;
+    made->kind = &ti_exchange_buckets;
     status = make_kept(made, error);
     if (!status) status = ti_buckets_open(made, count, error);
     if (status)
@@ -353,8 +372,10 @@ tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, t
     tithe_status status = find_collective(&c, ex->scheme, &found, &known_as, error);
     if (!status) status = expect_sense(&c, ex->scheme, ex->n, error);
     if (status) return status;
-    for (unsigned i = 0; ex->buckets && i < ti_exchange_parts(ex) && !status; i++)
-        status = tithe_exchange_switch(ti_exchange_part(ex, i), collective, error);
+    for (unsigned i = 0; i < ti_exchange_parts(ex) && !status; i++) {
+        tithe_exchange *part = ti_exchange_part(ex, i);
+        if (part != ex) status = tithe_exchange_switch(part, collective, error);
+    }
     if (status) return status;
     ex->collective = found;
     ex->config.collective = ex->collective_name = known_as;
@@ -364,38 +385,14 @@ tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, t
 void tithe_exchange_free(tithe_exchange *ex)
 {
     if (!ex) return;
-    ti_buckets_close(ex);
-    if (ex->scheme->close) ex->scheme->close(ex);
-    for (unsigned i = 0; i < ex->config.comm->local; i++) {
-        if (ex->vectors) free(ex->vectors[i]);
-        if (ex->workers) {
-            free(ex->workers[i].frame);
-            if (!ex->sliced) free(ex->workers[i].kept);
-            free(ex->workers[i].curve);
-            free(ex->workers[i].costs);
-        }
-    }
-    for (unsigned l = 0; ex->lanes && l < ex->lane_count; l++) {
-        free(ex->lanes[l].scratch);
-        free(ex->lanes[l].tuner_scratch);
-        free(ex->lanes[l].work);
-    }
-    tithe_codec_free(ex->own_codec);
-    tithe_codec_free(ex->raw);
-    free(ex->vectors);
-    free(ex->workers);
-    free(ex->lanes);
+    if (ex->kind) ex->kind->close(ex);
+    for (unsigned i = 0; ex->workers && !ex->sliced && i < ex->config.comm->local; i++)
+        free(ex->workers[i].kept);
     if (!ex->sliced) {
         free(ex->aggregate);
-        free(ex->server_kept);
+        free(ex->server.kept);
     }
-    free(ex->sum);
-    free(ex->down_frame);
-    free(ex->inbox);
-    free(ex->blocks);
-    free(ex->lengths);
-    free(ex->length_bytes);
-    free(ex->down_scratch);
-    free(ex->down_tuner_scratch);
+    tithe_codec_free(ex->own_codec);
+    free(ex->workers);
     free(ex);
 }

@@ -8,11 +8,22 @@
 
 typedef enum worker_state { WORKER_IDLE, WORKER_PUT, WORKER_SKIPS } worker_state;
 
-/* A local rank. */
+/* One way of the messages, to the others or back from a server: how they are compressed. */
+typedef struct exchange_way {
+    const tithe_codec *codec;
+    const tithe_feedback *feedback;
+    const tithe_tuner *tuner; /* NULL: the level of the codec */
+    bool count_paper;
+    size_t n;
+    size_t capacity, scratch_size, tuner_scratch_size; /* of a frame, and of a lane */
+} exchange_way;
+
+/* Who compresses: a local rank, or the server. */
 typedef struct exchange_worker {
     worker_state state;
-    bool was_put; /* in the last step */
-    float *kept;  /* feedback.h */
+    bool was_put;           /* in the last step */
+    const tithe_cost *cost; /* of its messages */
+    float *kept;            /* feedback.h */
     uint8_t *frame;
     tithe_frame_info info;
     double energy, unsent;
@@ -33,15 +44,32 @@ typedef struct exchange_lane {
 /* Memory that a bucket has from the exchange that it belongs to: what is kept is kept by parameter, not by bucket. */
 typedef struct exchange_slice {
     size_t begin;
-    float *const *kept; /* of each local rank */
-    float *aggregate, *server_kept;
+    float *const *kept;             /* of each local rank */
+    float *aggregate, *server_kept; /* NULL: nobody keeps such */
 } exchange_slice;
+
+/* What an exchange does: one that sends its vector whole (leaf.c), and one that is made of such (buckets.c). */
+typedef struct exchange_kind {
+    tithe_status (*put)(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
+                        tithe_error *error);
+    tithe_status (*put_layer)(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer, const float *g,
+                              double gamma, tithe_error *error);
+    tithe_status (*skip)(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error);
+    tithe_status (*finish)(tithe_exchange *ex, float *update, tithe_error *error);
+    tithe_status (*serve)(tithe_exchange *ex, tithe_error *error);
+    void (*close)(tithe_exchange *ex);
+    /* The exchanges that send: itself, or its buckets. */
+    unsigned (*parts)(const tithe_exchange *ex);
+    tithe_exchange *(*part)(const tithe_exchange *ex, unsigned i);
+} exchange_kind;
+extern const exchange_kind ti_exchange_leaf, ti_exchange_buckets;
 
 struct exchange_buckets;
 
 struct tithe_exchange {
+    const exchange_kind *kind;
     tithe_exchange_config config;
-    struct exchange_buckets *buckets; /* NULL: this one sends its vector whole (buckets.h) */
+    struct exchange_buckets *buckets; /* of one that is made of others */
     bool sliced;                      /* it is a bucket, and what it keeps belongs to another one */
     uint32_t tensor;                  /* which bucket it is */
     tithe_pool *put_pool;             /* for put; that of the configuration is for finish */
@@ -52,10 +80,11 @@ struct tithe_exchange {
     void *own;                   /* the scheme's */
     size_t n;
     uint32_t step;
-    double gamma;    /* of this step */
-    size_t capacity; /* of a frame */
-    size_t scratch_size, tuner_scratch_size;
+    double gamma; /* of this step */
+    exchange_way up, down;
     exchange_worker *workers;
+    exchange_worker server; /* where a server is: one more who compresses */
+    exchange_lane server_lane;
     float **vectors; /* of the local ranks, where the scheme wants gradients as they are; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
@@ -64,16 +93,11 @@ struct tithe_exchange {
     size_t raw_bytes;       /* of its frames */
     float *aggregate;       /* where the feedback aggregates: the mean of what all ranks sent so far */
     float *sum;             /* the server's */
-    float *server_kept;     /* the server's own feedback */
-    uint8_t *down_frame;
-    size_t down_capacity;
-    uint8_t *inbox; /* inbox_size bytes for frames of other processes, where there are any */
+    uint8_t *inbox;         /* inbox_size bytes for frames of other processes, where there are any */
     size_t inbox_size;
     uint8_t **blocks; /* of all ranks, for collectives */
     size_t *lengths;
     uint8_t *length_bytes;
-    void *down_scratch, *down_tuner_scratch;
-    size_t down_scratch_size, down_tuner_scratch_size;
     double levels[TITHE_GRID_MOST]; /* among which a shared level is chosen */
     size_t level_count;
     tithe_exchange_totals totals;
@@ -82,29 +106,44 @@ struct tithe_exchange {
 
 extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk;
 
+/* The exchanges that send: itself, or its buckets. */
+static inline unsigned ti_exchange_parts(const tithe_exchange *ex)
+{
+    return ex->kind->parts(ex);
+}
+
+static inline tithe_exchange *ti_exchange_part(const tithe_exchange *ex, unsigned i)
+{
+    return ex->kind->part(ex, i);
+}
+
 /* An exchange that sends its vector whole (create.c). */
 tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_t n,
                                       const exchange_slice *slice, tithe_exchange **ex, tithe_error *error);
 /* What the last step was like, from its ranks (exchange.c). */
 void ti_exchange_record(tithe_exchange *ex);
-/* NaN or infinity (put.c). */
+/* NaN or infinity (compress.c). */
 tithe_status ti_exchange_expect_finite(const float *g, size_t n, tithe_error *error);
 
 /* The call that encodes or decodes the frame of a rank in this step. */
 tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scratch, size_t scratch_size);
 
-/* What a message of a local rank, counted from 0, costs. */
-const tithe_cost *ti_exchange_cost(const tithe_exchange *ex, unsigned local);
-
-/* What tuner and feedback are told of a local rank (put.c). */
-tithe_tuner_call ti_exchange_tuner_call(const tithe_exchange *ex, unsigned local, const exchange_lane *lane,
-                                        const float *x, double gamma);
-tithe_feedback_call ti_exchange_feedback_call(const tithe_exchange *ex, const exchange_worker *w,
+/* What tuner and feedback are told of a worker (compress.c). */
+tithe_tuner_call ti_exchange_tuner_call(const exchange_way *way, const exchange_worker *w,
+                                        const exchange_lane *lane, const float *x, double gamma);
+tithe_feedback_call ti_exchange_feedback_call(const exchange_way *way, const exchange_worker *w,
                                               const tithe_call *call, const exchange_lane *lane,
                                               const float *g, double gamma);
-/* Encode at the level of the call, and measure what was left. x is what was formed, where it was. */
-tithe_status ti_exchange_encode(const tithe_exchange *ex, exchange_worker *w, const tithe_feedback_call *c,
-                                bool formed, const float *x, tithe_error *error);
+/* Feedback, level, frame: of a rank, or of the server. `measure`: energies too. */
+tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, exchange_lane *lane,
+                                  tithe_call *call, const float *g, double gamma, bool measure,
+                                  tithe_error *error);
+/* Its last part: encode at the level of the call, and measure what was left. x is what was formed, where it was. */
+tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
+                                bool formed, const float *x, bool measure, tithe_error *error);
+/* Its first part, for a level that is chosen later: what is to be compressed. */
+tithe_status ti_exchange_form(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
+                              bool measure, const float **x, tithe_error *error);
 
 /* One level for all ranks (shared_level.c): what this rank would gain and pay at each level; then, when all were put,
  * the level and the frames. */
@@ -117,6 +156,9 @@ typedef tithe_status exchange_job(tithe_exchange *ex, void *context, unsigned lo
                                   tithe_error *error);
 tithe_status ti_exchange_each(tithe_exchange *ex, exchange_job *job, void *context, tithe_error *error);
 
+/* Ranks that were put in this step: here, and in all processes (scheme.c). */
+unsigned ti_exchange_put_here(const tithe_exchange *ex);
+unsigned ti_exchange_taking_part(const tithe_exchange *ex);
 /* Is the step size in the messages already, or does it come in by other means? */
 bool ti_exchange_scaled(const tithe_exchange *ex);
 /* What a decoded message is multiplied with: 1 / ranks that took part, and gamma unless it is `scaled` already. */

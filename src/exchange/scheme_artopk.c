@@ -105,7 +105,7 @@ static tithe_status select_top(tithe_exchange *ex, void *own, unsigned i, exchan
     artopk *a = own;
     const unsigned rank = ex->config.comm->first + i;
     if (a->rule == LEADER_ROUND_ROBIN && rank != a->who) return TITHE_OK;
-    const tithe_call call = ti_exchange_call(ex, rank, lane->scratch, ex->scratch_size);
+    const tithe_call call = ti_exchange_call(ex, rank, lane->scratch, ex->up.scratch_size);
     const float *x = ex->workers[i].kept;
     tithe_selection s;
     const tithe_status status = ti_codec_select(ex->config.codec, &call, x, ex->n, &s, error);
@@ -162,7 +162,7 @@ static tithe_status share_indices(tithe_exchange *ex, artopk *a, tithe_error *er
     a->index_bytes = here ? a->selected[a->who - comm->first] : 0;
     for (unsigned i = 0; i < comm->local; i++)
         ex->blocks[i] = ex->workers[here ? a->who - comm->first : i].frame;
-    tithe_status status = tithe_broadcast(comm, a->who, ex->blocks, ex->capacity, &a->index_bytes, error);
+    tithe_status status = tithe_broadcast(comm, a->who, ex->blocks, ex->up.capacity, &a->index_bytes, error);
     if (status) return status;
     const tithe_call call = ti_exchange_call(ex, a->who, NULL, 0);
     return ti_index_frame_read(ex->config.codec, &call, ex->blocks[0], a->index_bytes, ex->n, a->room,

@@ -71,8 +71,8 @@ static tithe_status sum_by_parts(tithe_exchange *ex, float *update, tithe_error 
     }
     const tithe_status status = ti_exchange_decode_all(ex, weight, update, error);
     if (status) return status;
-    return tithe_all_reduce(ex->config.comm, &ti_coll_direct, &update, ex->n,
-                            (float *)(void *)ex->inbox, error);
+    return tithe_all_reduce(ex->config.comm, &ti_coll_direct, &update, ex->n, (float *)(void *)ex->inbox,
+                            error);
 }
 
 /* Are all frames together longer than the vector? */

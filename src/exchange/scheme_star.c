@@ -17,61 +17,6 @@ static const char *refuse(const tithe_exchange_config *config)
     return NULL;
 }
 
-/* Does the server keep what it did not send? Then in units of the update, so that a step size that changes does no
- * harm. */
-static bool server_keeps(const tithe_exchange *ex)
-{
-    return ex->config.downlink_feedback && ex->config.downlink_feedback->keeps;
-}
-
-/* The server tunes its own message as a worker does. */
-static tithe_status choose_level(const tithe_exchange *ex, const float *x, float gamma, tithe_call *call,
-                                 tithe_error *error)
-{
-    const tithe_tuner_call c = {.codec = ex->config.downlink,
-                                .cost = ti_exchange_cost(ex, 0),
-                                .count_paper = ex->config.count_paper,
-                                .form = TITHE_EXCHANGE,
-                                .x = x,
-                                .n = ex->n,
-                                .gamma = gamma,
-                                .scratch = ex->down_tuner_scratch,
-                                .scratch_size = ex->down_tuner_scratch_size};
-    tithe_choice choice;
-    const tithe_status status = ex->config.downlink_tuner->choose(&c, &choice, error);
-    if (status) return status;
-    call->level = choice.level;
-    call->largest = choice.largest;
-    call->largest_count = choice.largest_count;
-    return TITHE_OK;
-}
-
-static tithe_status encode_sum(tithe_exchange *ex, const tithe_codec *codec, tithe_call *call,
-                               tithe_frame_info *info, tithe_error *error)
-{
-    const double start = clock_now();
-    const tithe_feedback_call c = {.codec = codec,
-                                   .call = call,
-                                   .kept = ex->server_kept,
-                                   .g = ex->sum,
-                                   .gamma = ti_exchange_scaled(ex) ? 1 : (float)ex->gamma,
-                                   .n = ex->n,
-                                   .frame = ex->down_frame,
-                                   .capacity = ex->down_capacity};
-    tithe_status status = TITHE_OK;
-    const bool keeps = server_keeps(ex), tuned = ex->config.downlink_tuner && ex->config.downlink;
-    if (tuned) {
-        const float *x = keeps ? ex->config.downlink_feedback->form(&c) : ex->sum;
-        status = choose_level(ex, x, keeps ? c.gamma : 1, call, error);
-    }
-    if (!status)
-        status =
-            keeps ? ex->config.downlink_feedback->encode(&c, tuned, info, error)
-                  : tithe_encode(codec, call, ex->sum, ex->n, ex->down_frame, ex->down_capacity, info, error);
-    ex->totals.encode += clock_now() - start;
-    return status;
-}
-
 /* ---- to the server ----------------------------------------------------------------------------------------- */
 
 /* Before a frame: its length, and the step size, which a server without ranks would not know. */
@@ -148,7 +93,7 @@ static tithe_status hand_out(tithe_exchange *ex, size_t length, tithe_error *err
             continue;
         }
         status = ti_comm_send(comm, comm->server, r, head, DOWN_BYTES, error);
-        if (!status) status = ti_comm_send(comm, comm->server, r, ex->down_frame, length, error);
+        if (!status) status = ti_comm_send(comm, comm->server, r, ex->server.frame, length, error);
     }
     return status ? status : ti_comm_flush(comm, error);
 }
@@ -160,36 +105,44 @@ static tithe_status take_back(tithe_exchange *ex, size_t *length, tithe_error *e
     tithe_status status = ti_comm_receive(comm, comm->first, comm->server, head, DOWN_BYTES, error);
     if (status) return status;
     *length = get_u32(head);
-    if (*length > ex->down_capacity)
+    if (*length > ex->down.capacity)
         return ti_fail(error, TITHE_E_CORRUPT, 0,
                        "The server announces a frame of %zu bytes; the longest has %zu.", *length,
-                       ex->down_capacity);
-    return ti_comm_receive(comm, comm->first, comm->server, ex->down_frame, *length, error);
+                       ex->down.capacity);
+    return ti_comm_receive(comm, comm->first, comm->server, ex->server.frame, *length, error);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------- */
 
-static tithe_status serve(tithe_exchange *ex, const tithe_codec *codec, size_t *length, tithe_error *error)
+/* The server draws its own randomness, as the rank behind the last. */
+static tithe_call server_call(const tithe_exchange *ex)
 {
-    tithe_comm *comm = ex->config.comm;
+    return ti_exchange_call(ex, ex->config.comm->size, ex->server_lane.scratch, ex->down.scratch_size);
+}
+
+static tithe_status serve(tithe_exchange *ex, size_t *length, tithe_error *error)
+{
     tithe_status status = collect(ex, error);
     if (status) return status;
-    /* The server draws its own randomness, as the rank behind the last. */
-    tithe_call call = ti_exchange_call(ex, comm->size, ex->down_scratch, ex->down_scratch_size);
+    const tithe_codec *codec = ex->down.codec;
+    tithe_call call = server_call(ex);
     /* A threshold is stated in units of the gradient, but the sum may be in those of the update. */
     if (codec->selector->absolute && ex->config.feedback->scaled)
         call.level = ex->gamma * codec->selector_params[0];
-    tithe_frame_info info;
-    status = encode_sum(ex, codec, &call, &info, error);
+    /* what it keeps is in units of the update, so that a step size that changes does no harm */
+    const double start = clock_now(), gamma = ti_exchange_scaled(ex) ? 1 : ex->gamma;
+    status =
+        ti_exchange_compress(&ex->down, &ex->server, &ex->server_lane, &call, ex->sum, gamma, false, error);
+    ex->totals.encode += clock_now() - start;
     if (status) return status;
-    *length = info.bytes;
-    return hand_out(ex, info.bytes, error);
+    *length = ex->server.info.bytes;
+    return hand_out(ex, *length, error);
 }
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
-    const tithe_codec *codec = ex->config.downlink ? ex->config.downlink : ex->raw;
+    const tithe_codec *codec = ex->down.codec;
     size_t length = 0;
     tithe_status status = ti_comm_call_server(comm, error);
     if (!status && !is_server(ex)) {
@@ -197,20 +150,21 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
             status = send_frame(ex, &ex->workers[i], comm->first + i, error);
         if (!status) status = take_back(ex, &length, error);
     } else if (!status) {
-        status = serve(ex, codec, &length, error);
+        status = serve(ex, &length, error);
     }
     ex->shape.frames.lengths = ex->lengths;
     ex->shape.back = (double)length;
     if (status || !update) return status;
 
     const double start = clock_now();
-    const tithe_call call = ti_exchange_call(ex, comm->size, ex->down_scratch, ex->down_scratch_size);
+    const tithe_call call = server_call(ex);
     memset(update, 0, ex->n * sizeof *update);
-    const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex) || server_keeps(ex));
+    const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps);
     tithe_frame_info info;
-    status = tithe_frame_check(codec, &call, ex->down_frame, length, ex->n, &info, error);
+    status = tithe_frame_check(codec, &call, ex->server.frame, length, ex->n, &info, error);
     if (!status)
-        status = tithe_decode_add(codec, &call, ex->down_frame, length, (float)weight, update, ex->n, error);
+        status =
+            tithe_decode_add(codec, &call, ex->server.frame, length, (float)weight, update, ex->n, error);
     ex->totals.decode += clock_now() - start;
     if (!status) ti_exchange_count(ex, (double)length, tithe_codec_paper_bits(codec, ex->n, info.entries));
     return status;

@@ -6,7 +6,7 @@ tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_
                                const float *g, double gamma, tithe_error *error)
 {
     w->g = g;
-    const tithe_tuner_call c = ti_exchange_tuner_call(ex, (unsigned)(w - ex->workers), lane, x, gamma);
+    const tithe_tuner_call c = ti_exchange_tuner_call(&ex->up, w, lane, x, gamma);
     return tithe_tuner_curve(&c, ex->levels, ex->level_count, w->curve, w->costs, error);
 }
 
@@ -31,13 +31,13 @@ static tithe_status encode_worker(tithe_exchange *ex, void *level, unsigned i, e
 {
     exchange_worker *w = &ex->workers[i];
     const tithe_feedback *feedback = ex->config.feedback;
-    tithe_call call = ti_exchange_call(ex, ex->config.comm->first + i, lane->scratch, ex->scratch_size);
+    tithe_call call = ti_exchange_call(ex, ex->config.comm->first + i, lane->scratch, ex->up.scratch_size);
     call.level = *(const double *)level;
-    const tithe_feedback_call c = ti_exchange_feedback_call(ex, w, &call, lane, w->g, ex->gamma);
+    const tithe_feedback_call c = ti_exchange_feedback_call(&ex->up, w, &call, lane, w->g, ex->gamma);
     /* What is formed in `kept` is still there; what is formed in the lane's memory was written over by other ranks. */
     const float *x = feedback->scaled ? w->kept : feedback->form(&c);
     w->reason = "shared level";
-    return ti_exchange_encode(ex, w, &c, true, x, error);
+    return ti_exchange_encode(&ex->up, w, &c, true, x, ex->config.measure, error);
 }
 
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error)

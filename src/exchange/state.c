@@ -1,5 +1,5 @@
 /* state.c - what an exchange keeps from step to step, for those who write it down and go on later. */
-#include "exchange/buckets.h"
+#include "exchange/exchange.h"
 
 float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank)
 {
@@ -13,7 +13,7 @@ float *tithe_exchange_aggregate(tithe_exchange *ex)
 
 float *tithe_exchange_server_kept(tithe_exchange *ex)
 {
-    return ex->server_kept;
+    return ex->server.kept;
 }
 
 size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers)
@@ -36,7 +36,7 @@ void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exch
                              const tithe_exchange_record *last)
 {
     ex->step = step;
-    for (unsigned p = 0; ex->buckets && p < ti_exchange_parts(ex); p++) ti_exchange_part(ex, p)->step = step;
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++) ti_exchange_part(ex, p)->step = step;
     if (totals) ex->totals = *totals;
     if (!last) return;
     const tithe_exchange_record before = ex->last; /* the names are its own */

@@ -1,0 +1,208 @@
+/* leaf.c - an exchange that sends its vector whole: gradients are put, a scheme moves them, the update comes out. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "exchange/exchange.h"
+#include "kernels/kernels.h"
+
+/* ---- gradients in ---------------------------------------------------------------------------------------- */
+
+/* A whole gradient counts as one raw frame, which is not written. */
+static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const float *g, tithe_error *error)
+{
+    const tithe_status status = ti_exchange_expect_finite(g, ex->n, error);
+    if (status) return status;
+    if (ex->n) memcpy(ex->vectors[w - ex->workers], g, ex->n * sizeof *g); /* g may be NULL for no numbers */
+    w->info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
+    if (ex->config.measure) w->energy = ti_kernels()->sum_squares(g, ex->n);
+    w->unsent = 0;
+    return TITHE_OK;
+}
+
+/* For those who make their messages later: of the vector that is formed, or of a level that all share. */
+static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tithe_call *call,
+                               exchange_lane *lane, const float *g, double gamma, tithe_error *error)
+{
+    const tithe_feedback_call c = ti_exchange_feedback_call(&ex->up, w, call, lane, g, gamma);
+    const float *x;
+    const tithe_status status = ti_exchange_form(&ex->up, w, &c, ex->config.measure, &x, error);
+    if (status || ex->scheme->forms) return status;
+    return ti_exchange_curve(ex, w, lane, x, g, gamma, error);
+}
+
+static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
+                        tithe_error *error)
+{
+    const double start = clock_now();
+    exchange_worker *w = &ex->workers[rank - ex->config.comm->first];
+    exchange_lane *l = &ex->lanes[lane];
+    tithe_call call = ti_exchange_call(ex, rank, l->scratch, ex->up.scratch_size);
+    tithe_status status;
+    if (ex->lane_count == 1) call.pool = ex->put_pool; /* nobody else uses it now */
+    w->reason = "";
+    if (ex->scheme->whole)
+        status = put_whole(ex, w, g, error);
+    else if (ex->scheme->forms || ex->config.shared_level)
+        status = put_formed(ex, w, &call, l, g, gamma, error);
+    else
+        status = ti_exchange_compress(&ex->up, w, l, &call, g, gamma, ex->config.measure, error);
+    if (status) return status;
+    w->state = WORKER_PUT;
+    w->gamma = gamma;
+    l->seconds += clock_now() - start;
+    return TITHE_OK;
+}
+
+static tithe_status put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer, const float *g,
+                              double gamma, tithe_error *error)
+{
+    if (ex->config.layer_count <= 1) return put(ex, rank, lane, g, gamma, error);
+    return ti_fail(error, TITHE_E_ARGUMENT, layer,
+                   "Layers come one by one only where there are buckets: set bucket_bytes.");
+}
+
+static tithe_status skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error)
+{
+    (void)error;
+    const unsigned local = rank - ex->config.comm->first;
+    ex->workers[local].state = WORKER_SKIPS;
+    ex->workers[local].gamma = gamma;
+    if (ex->vectors) memset(ex->vectors[local], 0, ex->n * sizeof(float));
+    return TITHE_OK;
+}
+
+/* ---- update out ------------------------------------------------------------------------------------------ */
+
+/* All ranks are there, and agree on gamma. */
+static tithe_status expect_everybody(tithe_exchange *ex, tithe_error *error)
+{
+    const tithe_comm *comm = ex->config.comm;
+    const exchange_worker *first = ex->workers;
+    for (unsigned i = 0; i < comm->local; i++) {
+        const exchange_worker *w = &ex->workers[i];
+        if (w->state == WORKER_IDLE)
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u was neither put nor skipped.",
+                           comm->first + i);
+        if (w->gamma != first->gamma)
+            return ti_fail(error, TITHE_E_ARGUMENT, i, "Rank %u has step size %g, another one %g.",
+                           comm->first + i, w->gamma, first->gamma);
+    }
+    if (!ti_exchange_put_here(ex) && !exchange_is_remote(ex))
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "No rank takes part in this step.");
+    if (comm->local) ex->gamma = first->gamma;
+    return TITHE_OK;
+}
+
+/* Under feedback that aggregates, the update is that of all messages so far. */
+static void add_to_aggregate(tithe_exchange *ex, float *update)
+{
+    for (size_t i = 0; ex->aggregate && i < ex->n; i++) {
+        ex->aggregate[i] += update[i];
+        update[i] = (float)(ex->gamma * (double)ex->aggregate[i]);
+    }
+}
+
+static void end_step(tithe_exchange *ex)
+{
+    const double share = (double)ti_exchange_put_here(ex) / ti_exchange_taking_part(ex);
+    for (unsigned i = 0; i < ex->config.comm->local; i++) {
+        ex->workers[i].was_put = ex->workers[i].state == WORKER_PUT;
+        ex->workers[i].state = WORKER_IDLE;
+    }
+    ti_exchange_record(ex);
+    ex->totals.unsent += share * ex->last.unsent;
+    for (unsigned l = 0; l < ex->lane_count; l++) {
+        ex->totals.encode += ex->lanes[l].seconds / ex->lane_count;
+        ex->lanes[l].seconds = 0;
+    }
+    ex->step++;
+}
+
+static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    tithe_status status = expect_everybody(ex, error);
+    if (!status && ex->config.shared_level) status = ti_exchange_share_level(ex, error);
+    if (status) return status;
+    const double start = clock_now(), waited = comm->waited;
+    const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
+    const double busy = ex->totals.encode + ex->totals.decode;
+    comm->phase = "exchanging gradients";
+    comm->seen.together = false; /* ranks have computed since (comm.h) */
+    status = ex->scheme->run(ex, update, error);
+    comm->phase = NULL;
+    if (status) return status;
+    add_to_aggregate(ex, update);
+    ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */
+    ex->totals.sent_messages += (double)(comm->sent_messages - messages);
+    ex->totals.wait += comm->waited - waited;
+    ex->totals.transfer +=
+        clock_now() - start - (comm->waited - waited) - (ex->totals.encode + ex->totals.decode - busy);
+    end_step(ex);
+    return TITHE_OK;
+}
+
+static tithe_status serve(tithe_exchange *ex, tithe_error *error)
+{
+    ex->config.comm->phase = "collecting gradients";
+    const tithe_status status = ex->scheme->run(ex, NULL, error);
+    ex->config.comm->phase = NULL;
+    if (!status) ex->step++;
+    return status;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------- */
+
+static void close_lane(exchange_lane *lane)
+{
+    free(lane->scratch);
+    free(lane->tuner_scratch);
+    free(lane->work);
+}
+
+static void close(tithe_exchange *ex)
+{
+    if (ex->scheme->close) ex->scheme->close(ex);
+    for (unsigned i = 0; ex->workers && i < ex->config.comm->local; i++) {
+        free(ex->workers[i].frame);
+        free(ex->workers[i].curve);
+        free(ex->workers[i].costs);
+    }
+    for (unsigned i = 0; ex->vectors && i < ex->config.comm->local; i++) free(ex->vectors[i]);
+    for (unsigned l = 0; ex->lanes && l < ex->lane_count; l++) close_lane(&ex->lanes[l]);
+    close_lane(&ex->server_lane);
+    free(ex->server.frame);
+    tithe_codec_free(ex->raw);
+    free(ex->vectors);
+    free(ex->lanes);
+    free(ex->sum);
+    free(ex->inbox);
+    free(ex->blocks);
+    free(ex->lengths);
+    free(ex->length_bytes);
+}
+
+static unsigned parts(const tithe_exchange *ex)
+{
+    (void)ex;
+    return 1;
+}
+
+static tithe_exchange *part(const tithe_exchange *ex, unsigned i)
+{
+    (void)i;
+    return (tithe_exchange *)ex;
+}
+
+const exchange_kind ti_exchange_leaf = {
+    .put = put,
+    .put_layer = put_layer,
+    .skip = skip,
+    .finish = finish,
+    .serve = serve,
+    .close = close,
+    .parts = parts,
+    .part = part,
+};
