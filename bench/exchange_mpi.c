@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     const int own = strcmp(how, "allreduce") == 0;
     float *from = malloc(n * sizeof *from), *g = malloc(n * sizeof *g);
     double *seconds = calloc((size_t)(rounds > 0 ? rounds : 1), sizeof *seconds);
-    tithe_comm comm;
+    tithe_comm *comm = NULL;
     tithe_exchange *ex = NULL;
     tithe_error error = {.code = TITHE_OK};
     if (!from || !g || !seconds) return MPI_Abort(MPI_COMM_WORLD, 2);
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     memcpy(g, from, n * sizeof *g);
     const double before = peak_bytes();
     if (!own && (tithe_comm_mpi(NULL, &comm, &error) ||
-                 tithe_exchange_open(&comm, how, strcmp(how, "raw") ? "ec" : "none", n, &ex, &error)))
+                 tithe_exchange_open(comm, how, strcmp(how, "raw") ? "ec" : "none", n, &ex, &error)))
         return fail(&error);
     for (int round = -1; round < rounds; round++) { /* the first one is not counted */
         memcpy(g, from, n * sizeof *g);
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
     if (rank == 0) printf("%s %zu %.6f %.6f %.0f\n", how, n, seconds[rounds / 2], seconds[0], more);
     if (!own) {
         tithe_exchange_free(ex);
-        tithe_comm_close(&comm);
+        tithe_comm_free(comm);
     }
     free(from);
     free(g);

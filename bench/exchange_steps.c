@@ -52,15 +52,16 @@ static void fill(float *g, size_t n, unsigned state)
     }
 }
 
-static tithe_status open_comm(const settings *s, tithe_comm *comm, tithe_error *error)
+static tithe_status open_comm(const settings *s, tithe_comm **comm, tithe_error *error)
 {
 #ifdef TITHE_HAS_ZMQ
     if (strcmp(s->transport, "zmq") == 0) {
-        const tithe_zmq_options o = {.endpoint = s->endpoint,
+        const tithe_zmq_options o = {.size = sizeof o,
+                                     .endpoint = s->endpoint,
                                      .server = s->server,
                                      .workers = s->workers,
                                      .peers = strcmp(s->scheme, "star") != 0,
-                                     .deadline = 60};
+                                     .timeout = 60};
         return tithe_comm_zmq(&o, comm, error);
     }
 #endif
@@ -194,17 +195,16 @@ int main(int argc, char **argv)
                 "server|worker --listen|--connect ENDPOINT]\n");
         return 2;
     }
-    tithe_comm comm;
+    tithe_comm *comm = NULL;
     tithe_codec *codec = NULL;
     tithe_exchange *ex = NULL;
     tithe_error error = {.code = TITHE_OK};
     tithe_status status = open_comm(&s, &comm, &error);
-    const bool open = !status;
-    if (!status) status = open_exchange(&s, &comm, &codec, &ex, &error);
-    if (!status) status = comm.local ? work(&s, &comm, ex, &error) : serve(&comm, ex, &error);
+    if (!status) status = open_exchange(&s, comm, &codec, &ex, &error);
+    if (!status) status = comm->local ? work(&s, comm, ex, &error) : serve(comm, ex, &error);
     if (status) fprintf(stderr, "exchange_steps: %s\n", error.text);
     tithe_exchange_free(ex);
     tithe_codec_free(codec);
-    if (open) tithe_comm_close(&comm);
+    tithe_comm_free(comm);
     return status ? 2 : 0;
 }

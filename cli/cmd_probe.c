@@ -72,12 +72,12 @@ static int probe(train_settings *s, double seconds, const char *out, const char 
     if (part == PART_SERVED) status = p.status;
     if (part == PART_FIRST || part == PART_OTHER) {
         tithe_error error = {0};
-        tithe_probe_link *links = text_memory(p.comm.size * sizeof *links);
-        const tithe_status probed = tithe_probe(&p.comm, seconds, links, &error);
+        tithe_probe_link *links = text_memory(tithe_comm_size(p.comm) * sizeof *links);
+        const tithe_status probed = tithe_probe(p.comm, seconds, links, &error);
         if (probed)
             status = text_fail_status(NULL, probed, &error);
         else
-            status = part == PART_FIRST ? report(links, p.comm.size - 1, out, json) : EXIT_DONE;
+            status = part == PART_FIRST ? report(links, tithe_comm_size(p.comm) - 1, out, json) : EXIT_DONE;
         free(links);
     }
     processes_end(&p);

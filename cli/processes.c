@@ -26,7 +26,7 @@ static process_part fail_part(const char *sentence)
 
 static process_part part_of(const processes *p)
 {
-    return p->comm.first == 0 ? PART_FIRST : PART_OTHER;
+    return tithe_comm_rank(p->comm) == 0 ? PART_FIRST : PART_OTHER;
 }
 
 /* ---- MPI ------------------------------------------------------------------------------------------------ */
@@ -40,13 +40,13 @@ static process_part begin_mpi(train_settings *s, processes *p)
         text_fail_status(NULL, status, &error);
         return PART_FAILED;
     }
-    p->open = true;
-    p->comm.deadline = s->deadline;
-    if (s->workers == 1) s->run.workers = p->comm.size; /* as many as mpirun started */
-    if (s->run.workers != p->comm.size) {
-        if (p->comm.first == 0)
+    tithe_comm_set_timeout(p->comm, s->deadline);
+    const unsigned started = tithe_comm_size(p->comm);
+    if (s->workers == 1) s->run.workers = started; /* as many as mpirun started */
+    if (s->run.workers != started) {
+        if (tithe_comm_rank(p->comm) == 0)
             text_fail("--workers says %u, but mpirun started %u processes: leave --workers out",
-                      s->run.workers, p->comm.size);
+                      s->run.workers, started);
         return PART_FAILED;
     }
     return part_of(p);
@@ -91,22 +91,21 @@ static tithe_status join(const train_settings *s, const char *endpoint, bool ser
                          tithe_error *error)
 {
     const bool star = s->run.scheme ? strcmp(s->run.scheme, "star") == 0 : s->run.downlink != NULL;
-    const tithe_zmq_options o = {.endpoint = endpoint,
+    const tithe_zmq_options o = {.size = sizeof o,
+                                 .endpoint = endpoint,
                                  .server = server,
                                  .workers = s->run.workers,
                                  .peers = !star,
-                                 .deadline = s->deadline,
+                                 .timeout = s->deadline,
                                  .stop = end_is_wanted};
-    const tithe_status status = tithe_comm_zmq(&o, &p->comm, error);
-    p->open = !status;
-    return status;
+    return tithe_comm_zmq(&o, &p->comm, error);
 }
 
 static int serve(train_settings *s, const char *endpoint, processes *p)
 {
     tithe_error error = {0};
     tithe_status status = join(s, endpoint, true, p, &error);
-    s->run.comm = &p->comm;
+    s->run.comm = p->comm;
     if (!status) status = tithe_train_serve(&s->run, &error);
     processes_end(p);
     return status ? text_fail_status("server", status, &error) : EXIT_DONE;
@@ -307,7 +306,7 @@ process_part processes_begin(train_settings *s, processes *p)
         part = PART_FAILED;
     }
     if (part == PART_FIRST || part == PART_OTHER) {
-        s->run.comm = &p->comm;
+        s->run.comm = p->comm;
         if (!s->run.threads) s->run.threads = 1; /* the other cores are for the other processes */
     }
     return part;
@@ -315,6 +314,6 @@ process_part processes_begin(train_settings *s, processes *p)
 
 void processes_end(processes *p)
 {
-    if (p->open) tithe_comm_close(&p->comm);
-    p->open = false;
+    tithe_comm_free(p->comm);
+    p->comm = NULL;
 }

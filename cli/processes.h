@@ -14,8 +14,7 @@ typedef enum process_part {
 } process_part;
 
 typedef struct processes {
-    tithe_comm comm;
-    bool open;
+    tithe_comm *comm; /* NULL: there is only this process */
     int status;
 } processes;
 

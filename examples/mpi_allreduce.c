@@ -91,13 +91,13 @@ static double train_with_tithe(MPI_Comm comm, float step)
 {
     static const char *const codecs[TENSORS] = {"topk:keep=0.05|natural",
                                                 "raw"}; /* tithe: short tensors whole */
-    tithe_comm ranks;                                   /* tithe */
+    tithe_comm *ranks;                                  /* tithe */
     tithe_exchange *exchange[TENSORS];                  /* tithe: one for each tensor */
     tithe_error error;
     double sent = 0;
     if (tithe_comm_mpi(&comm, &ranks, &error)) fail(&error, comm); /* tithe */
     for (int t = 0; t < TENSORS; t++)                              /* tithe */
-        if (tithe_exchange_open(&ranks, codecs[t], "ec", length[t], &exchange[t], &error)) fail(&error, comm);
+        if (tithe_exchange_open(ranks, codecs[t], "ec", length[t], &exchange[t], &error)) fail(&error, comm);
 
     for (int k = 0; k < STEPS; k++) {
         loss_and_gradient();
@@ -112,7 +112,7 @@ static double train_with_tithe(MPI_Comm comm, float step)
         sent += tithe_exchange_total(exchange[t]).sent_bytes;
         tithe_exchange_free(exchange[t]); /* tithe */
     }
-    tithe_comm_close(&ranks); /* tithe */
+    tithe_comm_free(ranks); /* tithe */
     return sent;
 }
 

@@ -80,10 +80,10 @@ static struct timespec from_now(double seconds)
 }
 
 static tithe_status queue_receive(void *self, unsigned at, unsigned from, void *bytes, size_t length,
-                                  double deadline, tithe_error *error)
+                                  double timeout, tithe_error *error)
 {
     network *net = self;
-    const struct timespec end = from_now(deadline);
+    const struct timespec end = from_now(timeout);
     queue *q = &net->queues[(size_t)from * net->size + at];
     tithe_status status = TITHE_OK;
     pthread_mutex_lock(&net->lock);
@@ -107,9 +107,9 @@ static tithe_status queue_receive(void *self, unsigned at, unsigned from, void *
     return status;
 }
 
-static tithe_status queue_flush(void *self, double deadline, tithe_error *error)
+static tithe_status queue_flush(void *self, double timeout, tithe_error *error)
 {
-    (void)self, (void)deadline, (void)error;
+    (void)self, (void)timeout, (void)error;
     return TITHE_OK;
 }
 
@@ -122,9 +122,8 @@ static void queue_give_up(void *self, const char *why)
     pthread_mutex_unlock(&net->lock);
 }
 
-static void queue_close(void *self)
+static void network_close(network *net)
 {
-    network *net = self;
     for (size_t i = 0; i < (size_t)net->size * net->size; i++)
         for (message *m = net->queues[i].first, *next; m; m = next) {
             next = m->next;
@@ -136,13 +135,13 @@ static void queue_close(void *self)
 }
 
 static const tithe_transport queues = {
+    .size = sizeof(tithe_transport),
     .name = "queues",
     .summary = "threads of one process, over queues in memory",
     .send = queue_send,
     .receive = queue_receive,
     .flush = queue_flush,
     .give_up = queue_give_up,
-    .close = queue_close,
 };
 
 static bool network_open(network *net, unsigned size)
@@ -159,7 +158,7 @@ static bool network_open(network *net, unsigned size)
 enum { RANKS = 4, N = 10 };
 
 typedef struct rank {
-    tithe_comm comm;
+    tithe_comm *comm;
     float vector[N], scratch[N];
     tithe_status status;
     tithe_error error;
@@ -169,8 +168,8 @@ static void *run_rank(void *argument)
 {
     rank *r = argument;
     float *const vectors[] = {r->vector};
-    r->status = tithe_all_reduce(&r->comm, tithe_collective_find("ring"), vectors, N, r->scratch, &r->error);
-    if (r->status) r->comm.transport->give_up(r->comm.self, r->error.text);
+    r->status = tithe_all_reduce(r->comm, tithe_collective_find("ring"), vectors, N, r->scratch, &r->error);
+    if (r->status) tithe_comm_give_up(r->comm, r->error.text);
     return NULL;
 }
 
@@ -181,23 +180,26 @@ int main(void)
     static rank ranks[RANKS];
     pthread_t threads[RANKS];
     for (unsigned r = 0; r < RANKS; r++) {
-        ranks[r].comm = (tithe_comm){
-            .size = RANKS, .first = r, .local = 1, .transport = &queues, .self = &net, .deadline = 10};
+        const tithe_place place = {
+            .size = sizeof place, .ranks = RANKS, .first = r, .local = 1, .timeout = 10};
+        if (tithe_comm_custom(&queues, &net, &place, &ranks[r].comm, NULL)) return 1;
         for (unsigned i = 0; i < N; i++) ranks[r].vector[i] = (float)(r + 1) / (float)(i + 1);
     }
     for (unsigned r = 0; r < RANKS; r++)
         if (pthread_create(&threads[r], NULL, run_rank, &ranks[r])) return 1;
     for (unsigned r = 0; r < RANKS; r++) pthread_join(threads[r], NULL);
-    queues.close(&net);
+    network_close(&net);
 
     for (unsigned r = 0; r < RANKS; r++) {
         if (ranks[r].status) {
             fprintf(stderr, "%s\n", ranks[r].error.text);
             return 1;
         }
-        printf("rank %u sent %3llu bytes and has", r, (unsigned long long)ranks[r].comm.sent_bytes);
+        printf("rank %u sent %3llu bytes and has", r,
+               (unsigned long long)tithe_comm_sent_bytes(ranks[r].comm));
         for (unsigned i = 0; i < N; i++) printf(" %.4g", (double)ranks[r].vector[i]);
         printf("\n");
+        tithe_comm_free(ranks[r].comm);
         if (memcmp(ranks[r].vector, ranks[0].vector, sizeof ranks[r].vector) != 0) return 1; /* never */
     }
     return 0;

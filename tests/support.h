@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "comm/comm.h"
 #include "tithe/tithe.h"
 
 /* Stops the test with a sentence of one's own unless `condition` holds. */
@@ -23,6 +24,12 @@
     do {                                         \
         if (!(condition)) fail_msg(__VA_ARGS__); \
     } while (0)
+
+/* All ranks in this process, on the stack: what tithe_comm_local makes. */
+static inline tithe_comm ranks_here(unsigned size)
+{
+    return (tithe_comm){.size = size, .local = size};
+}
 
 /* ---- numbers, from a generator that has nothing to do with the library's ------------------------------- */
 

@@ -81,10 +81,9 @@ typedef struct tithe_train_options {
     double epochs;                  /* 0: no limit */
     double target_loss, target_gap; /* NAN: none */
     uint64_t seed;
-    tithe_comm
-        *comm; /* the processes that share the work, one worker in each; NULL: all workers in this one */
-    unsigned threads;       /* 0: as many as there are processors */
-    bool no_optimum;        /* do not look for f*: gap stays unknown, unless a target asks for it */
+    tithe_comm *comm; /* the processes that share the work, a worker in each; NULL: all workers in this one */
+    unsigned threads; /* 0: as many as there are processors */
+    bool no_optimum;  /* do not look for f*: gap stays unknown, unless a target asks for it */
     const char *cache;      /* directory for f*: see model.h */
     unsigned records;       /* about how many records a run with samples leaves; 0: 400 */
     const char *checkpoint; /* a file for the state of the run (docs/checkpoint.md), by rank 0; NULL: none */
@@ -137,9 +136,9 @@ typedef struct tithe_train_result {
     double kept_mean, kept_least;       /* share of the energy that got through, over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
     double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
-    tithe_link link;    /* at the end, as its messages showed it (link_estimate.h) */
-    double probe_bytes; /* sent to find that out, by all processes; not in sent_bytes */
-    unsigned buckets;   /* messages of a worker in a step */
+    tithe_link link;      /* at the end, as its messages showed it (link_estimate.h) */
+    double probe_bytes;   /* sent to find that out, by all processes; not in sent_bytes */
+    unsigned buckets;     /* messages of a worker in a step */
     tithe_complexity complexity;
     tithe_constants constants;
     char codec[256], downlink[256], scheme[32], collective[32], tuner[32], estimator[32];

@@ -1,9 +1,10 @@
 /* link_estimate.h - what the link does now: latency and bandwidth, from the messages of a running job.
  *
- *     tithe_link_estimate link = tithe_link_start();
+ *     tithe_link_estimate *estimate;
+ *     tithe_link_estimate_create(&estimate, &error);
  *     for (;;) {
  *         ... a step ...
- *         if (it is time) tithe_link_update(&comm, &link, &error);      // all processes together, after the same step
+ *         if (it is time) tithe_link_update(comm, estimate, &error);      // all processes together, after the same step
  *     }
  *
  * `tithe_probe` (probe.h) asks the same with messages of its own, before a job. Here the messages are those of the
@@ -22,27 +23,19 @@
 extern "C" {
 #endif
 
-typedef struct tithe_link_sample {
-    double bytes, seconds; /* 0 bytes: no sample */
-    unsigned hops;         /* latencies in it: 1, or 2 with an answer */
-    unsigned group;        /* samples of one group were taken at the same time, or by the same rank */
-} tithe_link_sample;
+typedef struct tithe_link_estimate tithe_link_estimate;
 
-typedef struct tithe_link_estimate {
-    tithe_link now;     /* latency is that of the slowest link */
-    double probe_bytes; /* sent for this estimate so far, by all processes; not in their sent_bytes */
-    /* what it is made of: the last few updates, and the last few probes */
-    tithe_link_sample rounds[TITHE_LINK_WINDOW * TITHE_LINK_ROUNDS], pings[TITHE_LINK_WINDOW];
-    unsigned reports, pinged, answered; /* so far */
-    uint64_t ping_length;               /* of the next probe, at least */
-    bool reports_next;                  /* the next update has the budget for the rounds */
-} tithe_link_estimate;
-
-TITHE_API tithe_link_estimate tithe_link_start(void);
+TITHE_API tithe_status tithe_link_estimate_create(tithe_link_estimate **estimate, tithe_error *error);
+TITHE_API void tithe_link_estimate_free(tithe_link_estimate *estimate); /* NULL is fine */
 
 /* Called by all processes at once, between two steps; one rank in each. Twice a second is often enough. Where all ranks are
  * in this process there is no link, and the estimate stays unknown. */
-TITHE_API tithe_status tithe_link_update(tithe_comm *comm, tithe_link_estimate *link, tithe_error *error);
+TITHE_API tithe_status tithe_link_update(tithe_comm *comm, tithe_link_estimate *estimate, tithe_error *error);
+
+/* The link as it is now; its latency is that of the slowest one. */
+TITHE_API void tithe_link_now(const tithe_link_estimate *estimate, tithe_link *link);
+/* Sent for this estimate so far, by all processes; not in their sent_bytes. */
+TITHE_API double tithe_link_probe_bytes(const tithe_link_estimate *estimate);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,10 @@
 /* transport.h - ranks in several processes: over MPI, or over ZeroMQ. Each lives in a library of its own
  * (libtithe_mpi, libtithe_zmq), so that nobody has to link what is not used.
  *
- *     tithe_comm comm;
+ *     tithe_comm *comm;
  *     tithe_comm_mpi(NULL, &comm, &error);            // one rank for each process of mpirun
- *     ... tithe_exchange_create(&(tithe_exchange_config){.comm = &comm, ...}) ...
- *     tithe_comm_close(&comm); */
+ *     ... tithe_exchange_open(comm, "codec=topk:keep=0.01;feedback=ec", n, &exchange, &error) ...
+ *     tithe_comm_free(comm); */
 #ifndef TITHE_TRANSPORT_H
 #define TITHE_TRANSPORT_H
 
@@ -15,20 +15,20 @@ extern "C" {
 #endif
 
 /* `mpi_comm` points to an MPI_Comm of the host program, which is duplicated; NULL takes MPI_COMM_WORLD. MPI is started
- * if it was not, and then also ended by tithe_comm_close. All calls come from the thread that made this one. */
-TITHE_API tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error *error);
-/* The same from Fortran, where a communicator is an integer: comm of `use mpi`, comm%MPI_VAL of `use mpi_f08`. *comm is made
- * here and ended by tithe_comm_free, so that no other language has to repeat the fields of the struct
+ * if it was not, and then also ended by tithe_comm_free. All calls come from the thread that made this one. */
+TITHE_API tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm **comm, tithe_error *error);
+/* The same from Fortran, where a communicator is an integer: comm of `use mpi`, comm%MPI_VAL of `use mpi_f08`
  * (examples/mpi_allreduce.f90). */
 TITHE_API tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm **comm, tithe_error *error);
 
 typedef struct tithe_zmq_options {
+    size_t size;          /* sizeof(tithe_zmq_options) */
     const char *endpoint; /* tcp://host:port or ipc://path; the server listens there, workers connect to it */
     bool server;          /* this process is the server: it collects, and holds no rank */
     unsigned workers;     /* how many there will be */
     bool
-        peers; /* workers also talk to each other: what ring, tree and gather need. Otherwise only to the server */
-    double deadline; /* seconds that a wait may take; 0: 30 */
+        peers; /* workers talk to each other, too, as ring, tree and gather need it; else to the server only */
+    double timeout; /* seconds that a wait may take; 0: 30 */
     /* Asked at least twice a second while something is waited for, now and later; NULL: never. True: the wait ends with
      * TITHE_E_STOPPED. A function that looks at what a signal handler has noted is made for this. */
     bool (*stop)(void *context);
@@ -38,7 +38,8 @@ typedef struct tithe_zmq_options {
 /* Returns when all are there; ranks are given in the order of arrival. A worker that does not fit is told why, and whoever
  * else comes to the port is not heeded. The server listens where it is told to, a worker (with `peers`) on the interface
  * that leads to the server only. Nothing is encrypted: over networks of others, take a tunnel. */
-TITHE_API tithe_status tithe_comm_zmq(const tithe_zmq_options *options, tithe_comm *comm, tithe_error *error);
+TITHE_API tithe_status tithe_comm_zmq(const tithe_zmq_options *options, tithe_comm **comm,
+                                      tithe_error *error);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
 enum { MOST_RANKS = 4 };
 
 struct bench_group_of_ranks {
-    tithe_comm comm;
+    tithe_comm *comm;
     tithe_exchange *ex;
     const tithe_collective *how;
     float *vectors[MOST_RANKS]; /* of an all-reduce, which writes over them */
@@ -34,8 +34,7 @@ static tithe_status make(const bench_job *job, struct bench_group_of_ranks **mad
     struct bench_group_of_ranks *g = calloc(1, sizeof *g);
     if (!g) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the ranks.");
     *made = g;
-    g->comm = tithe_comm_local(job->row->ranks);
-    return TITHE_OK;
+    return tithe_comm_local(job->row->ranks, &g->comm, error);
 }
 
 /* ---- a step: gradients in, update out ---------------------------------------------------------------------- */
@@ -48,7 +47,7 @@ static tithe_status open_exchange(const bench_job *job, struct bench_group_of_ra
     tithe_status status = make(job, made, error);
     if (!status) status = tithe_feedback_find(dense ? "none" : "ec", &ec, error);
     if (status) return status;
-    const tithe_exchange_config config = {.comm = &(*made)->comm,
+    const tithe_exchange_config config = {.comm = (*made)->comm,
                                           .codec = job->codec,
                                           .feedback = ec,
                                           .downlink = star ? job->codec_back : NULL,
@@ -70,7 +69,7 @@ static tithe_status step_open(bench_job *job, tithe_error *error)
 static tithe_status step(const bench_job *job, struct bench_group_of_ranks *g, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
-    for (unsigned r = 0; r < g->comm.size && !status; r++)
+    for (unsigned r = 0; r < tithe_comm_size(g->comm) && !status; r++)
         status = tithe_exchange_put(g->ex, r, 0, gradient(job, r), 0.1, error);
     return status ? status : tithe_exchange_finish(g->ex, job->v->y, error);
 }
@@ -126,7 +125,7 @@ static void reduce_before(bench_job *job)
 
 static tithe_status reduce_run(bench_job *job, tithe_error *error)
 {
-    return tithe_all_reduce(&job->ranks->comm, job->ranks->how, job->ranks->vectors, job->v->n, NULL, error);
+    return tithe_all_reduce(job->ranks->comm, job->ranks->how, job->ranks->vectors, job->v->n, NULL, error);
 }
 
 static const char *reduce_wrong(bench_job *job)

@@ -1,4 +1,4 @@
-/* comm.c - counts what is sent, and gives every wait its deadline. */
+/* comm.c - counts what is sent, and gives every wait its timeout. */
 #include "comm/comm.h"
 
 #include <stdio.h>
@@ -7,30 +7,102 @@
 
 #include "base/clock.h"
 
-enum { DEFAULT_DEADLINE = 30 };
+enum { DEFAULT_TIMEOUT = 30 };
 
-tithe_comm tithe_comm_local(unsigned size)
+/* ---- making one -------------------------------------------------------------------------------------------- */
+
+static tithe_status make(tithe_comm like, tithe_comm **comm, tithe_error *error)
 {
-    return (tithe_comm){.size = size, .local = size};
+    tithe_comm *made = malloc(sizeof *made);
+    if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a group of ranks.");
+    *made = like;
+    *comm = made;
+    return TITHE_OK;
 }
 
-void tithe_comm_close(tithe_comm *comm)
+tithe_status tithe_comm_local(unsigned size, tithe_comm **comm, tithe_error *error)
 {
-    if (!comm || !comm->transport) return;
-    comm->transport->close(comm->self);
-    comm->transport = NULL;
+    if (size < 1 || !comm)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "At least one rank and a place for the group are needed.");
+    return make((tithe_comm){.size = size, .local = size}, comm, error);
+}
+
+tithe_status tithe_comm_custom(const tithe_transport *transport, void *self, const tithe_place *place,
+                               tithe_comm **comm, tithe_error *error)
+{
+    if (!transport || !place || !comm || transport->size != sizeof *transport || place->size != sizeof *place)
+        return ti_fail(
+            error, TITHE_E_ARGUMENT, 0,
+            "A transport and a place, each with its size in `size`, and room for the group are needed.");
+    if (!transport->send || !transport->receive || !transport->flush || !transport->give_up)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "The transport '%.40s' lacks one of its functions.",
+                       transport->name ? transport->name : "");
+    if (place->ranks < 1 || place->local > place->ranks || place->first > place->ranks - place->local ||
+        place->server > place->ranks)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "Ranks %u to %u of %u, with the server at %u: that cannot be.", place->first,
+                       place->first + place->local, place->ranks, place->server);
+    return make((tithe_comm){.size = place->ranks,
+                             .first = place->first,
+                             .local = place->local,
+                             .server = place->server,
+                             .transport = transport,
+                             .self = self,
+                             .one_thread = place->one_thread,
+                             .timeout = place->timeout},
+                comm, error);
 }
 
 void tithe_comm_free(tithe_comm *comm)
 {
-    tithe_comm_close(comm);
+    if (!comm) return;
+    if (comm->transport && comm->transport->close) comm->transport->close(comm->self);
     free(comm);
+}
+
+/* ---- what it says of itself -------------------------------------------------------------------------------- */
+
+unsigned tithe_comm_size(const tithe_comm *comm)
+{
+    return comm->size;
+}
+
+unsigned tithe_comm_rank(const tithe_comm *comm)
+{
+    return comm->first;
+}
+
+unsigned tithe_comm_local_ranks(const tithe_comm *comm)
+{
+    return comm->local;
+}
+
+const char *tithe_comm_transport(const tithe_comm *comm)
+{
+    return comm->transport ? comm->transport->name : "inproc";
 }
 
 uint64_t tithe_comm_sent_bytes(const tithe_comm *comm)
 {
     return comm->sent_bytes;
 }
+
+uint64_t tithe_comm_sent_messages(const tithe_comm *comm)
+{
+    return comm->sent_messages;
+}
+
+void tithe_comm_set_timeout(tithe_comm *comm, double seconds)
+{
+    comm->timeout = seconds;
+}
+
+void tithe_comm_give_up(tithe_comm *comm, const char *why)
+{
+    if (comm->transport) comm->transport->give_up(comm->self, why);
+}
+
+/* ---- messages, counted and with a timeout ------------------------------------------------------------------- */
 
 void ti_comm_count(tithe_comm *comm, uint64_t messages, uint64_t bytes)
 {
@@ -45,9 +117,9 @@ void ti_comm_uncount(tithe_comm *comm, uint64_t bytes, uint64_t messages)
 }
 
 /* A server gives up a little earlier than those who wait for it: it knows who is missing, and tells them. */
-static double deadline(const tithe_comm *comm)
+static double timeout(const tithe_comm *comm)
 {
-    const double stated = comm->deadline > 0 ? comm->deadline : DEFAULT_DEADLINE;
+    const double stated = comm->timeout > 0 ? comm->timeout : DEFAULT_TIMEOUT;
     return comm->local == 0 ? 0.75 * stated : stated;
 }
 
@@ -70,7 +142,7 @@ static tithe_status note(tithe_comm *comm, tithe_status status, tithe_error *err
     return status;
 }
 
-/* One failure is enough: whoever asks again hears of it at once, and does not wait for another deadline. */
+/* One failure is enough: whoever asks again hears of it at once, and does not wait once more. */
 static tithe_status fail_again(const tithe_comm *comm, tithe_error *error)
 {
     if (error) *error = comm->failed;
@@ -96,7 +168,7 @@ tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void 
     if (!error) error = &own;
     const double start = clock_now();
     const tithe_status status =
-        comm->transport->receive(comm->self, at, from, bytes, length, deadline(comm), error);
+        comm->transport->receive(comm->self, at, from, bytes, length, timeout(comm), error);
     comm->waited += clock_now() - start;
     return note(comm, status, error);
 }
@@ -108,7 +180,7 @@ tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error)
     tithe_error own = {0};
     if (!error) error = &own;
     const double start = clock_now();
-    const tithe_status status = comm->transport->flush(comm->self, deadline(comm), error);
+    const tithe_status status = comm->transport->flush(comm->self, timeout(comm), error);
     comm->waited += clock_now() - start;
     return note(comm, status, error);
 }
@@ -119,7 +191,7 @@ tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe
     tithe_error own = {0};
     if (!error) error = &own;
     const double start = clock_now();
-    const tithe_status status = comm->transport->all_reduce(comm->self, vector, n, deadline(comm), error);
+    const tithe_status status = comm->transport->all_reduce(comm->self, vector, n, timeout(comm), error);
     comm->waited += clock_now() - start;
     return note(comm, status, error);
 }

@@ -1,4 +1,4 @@
-/* comm.h - send and receive, counted and with a deadline. */
+/* comm.h - send and receive, counted and with a timeout. */
 #ifndef COMM_COMM_H
 #define COMM_COMM_H
 
@@ -22,6 +22,41 @@ static inline unsigned comm_culprit(const unsigned *waits, unsigned count, unsig
     *waiter = me; /* a circle */
     return from;
 }
+
+/* What this process has seen of the link since all last told each other; link_estimate.h makes an estimate of it. */
+enum { LINK_ROUNDS = 4, LINK_WINDOW = 5 };
+typedef struct link_round {
+    uint64_t longest; /* message of any rank in this round, in bytes: the same on all ranks; 0: no round */
+    double bytes;     /* that this rank received */
+    double seconds;   /* from its sending to its having received */
+} link_round;
+typedef struct link_seen {
+    /* All ranks have just heard of each other, so that none is late by more than a few latencies. Set by collectives in
+     * which everybody sends and receives; whoever computes between two of them clears it, as the exchange does. */
+    bool together;
+    link_round rounds[LINK_ROUNDS]; /* the longest of those that began together */
+    double latency[LINK_WINDOW];    /* of this process, at the last few updates; 0: none */
+    unsigned updates;
+    double server_sent;              /* bytes, by a server without ranks, at the last update */
+    double ping_bytes, ping_seconds; /* of a message that was sent to be timed, and its answer; 0: none */
+} link_seen;
+
+struct tithe_comm {
+    unsigned size;         /* ranks in all */
+    unsigned first, local; /* those of this process: first, first + 1, ... */
+    unsigned server;       /* who collects: rank 0, or `size`, which is a process without a rank of its own */
+    const tithe_transport *transport; /* NULL: all are here */
+    void *self;
+    bool one_thread;   /* only the thread that opened it may use it: nothing can be sent on the side */
+    double timeout;    /* seconds that any one wait may take; 0: 30 */
+    const char *phase; /* what is being done, for the sentence when a wait fails; static, or NULL */
+    /* counted here and nowhere else */
+    uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
+    double waited;                      /* seconds */
+    link_seen seen;
+    /* the first of its waits that failed; from then on nothing is sent or waited for. Code 0: none */
+    tithe_error failed;
+};
 
 static inline bool comm_is_local(const tithe_comm *comm, unsigned rank)
 {

@@ -30,9 +30,9 @@
 #include "comm/comm.h"
 
 enum {
-    REPORT = 2 * TITHE_LINK_ROUNDS + 2, /* numbers of a report: rounds, and a probe */
+    REPORT = 2 * LINK_ROUNDS + 2, /* numbers of a report: rounds, and a probe */
     FIRST_PING = 1 << 14,
-    MOST_POINTS = TITHE_LINK_WINDOW * TITHE_LINK_ROUNDS
+    MOST_POINTS = LINK_WINDOW * LINK_ROUNDS
 };
 static const double BUDGET = 0.01;
 static const double NOISE = 1e-4; /* seconds that a system may take to wake a process up */
@@ -42,22 +42,22 @@ static const double NOISE = 1e-4; /* seconds that a system may take to wake a pr
 void ti_link_round(tithe_comm *comm, uint64_t longest, uint64_t bytes, double start)
 {
     if (!comm->transport || comm->local != 1) return;
-    tithe_link_round *least = comm->seen.rounds;
-    for (unsigned i = 1; i < TITHE_LINK_ROUNDS; i++)
+    link_round *least = comm->seen.rounds;
+    for (unsigned i = 1; i < LINK_ROUNDS; i++)
         if (comm->seen.rounds[i].longest < least->longest) least = &comm->seen.rounds[i];
-    if (longest >= least->longest) *least = (tithe_link_round){longest, (double)bytes, clock_now() - start};
+    if (longest >= least->longest) *least = (link_round){longest, (double)bytes, clock_now() - start};
 }
 
 void ti_link_hear(tithe_comm *comm, double latency)
 {
-    comm->seen.latency[comm->seen.updates++ % TITHE_LINK_WINDOW] = latency;
+    comm->seen.latency[comm->seen.updates++ % LINK_WINDOW] = latency;
 }
 
 /* 0: this process has no say in it. */
 static double least_latency(const tithe_comm *comm)
 {
     double least = 0;
-    for (unsigned i = 0; i < TITHE_LINK_WINDOW; i++) {
+    for (unsigned i = 0; i < LINK_WINDOW; i++) {
         const double here = comm->seen.latency[i];
         if (here > 0 && (least == 0 || here < least)) least = here;
     }
@@ -79,32 +79,32 @@ static double quantile(double *values, size_t count, double share)
     return values[(size_t)(share * (double)(count - 1))];
 }
 
-static double moving(const tithe_link_sample *p, double latency)
+static double moving(const link_sample *p, double latency)
 {
     return p->seconds - p->hops * latency;
 }
 
 /* Is the time of this message more than latency? */
-static bool tells(const tithe_link_sample *p, double latency)
+static bool tells(const link_sample *p, double latency)
 {
     return p->bytes > 0 && moving(p, latency) > fmax(p->hops * latency / 2, NOISE);
 }
 
 /* Not more than this share of the messages went slower; NAN: the one that stands there was too short to tell. One that was
  * held up looks like a telling one, so it is not for a single message to say that it tells. */
-static double fit(const tithe_link_sample *points, size_t all, double latency, double share)
+static double fit(const link_sample *points, size_t all, double latency, double share)
 {
     double ratios[MOST_POINTS], slopes[MOST_POINTS * MOST_POINTS / 2], longest = 0;
     size_t count = 0, telling = 0, pairs = 0;
     for (size_t i = 0; i < all; i++) longest = fmax(longest, points[i].bytes);
     for (size_t i = 0; i < all; i++) {
-        const tithe_link_sample *a = &points[i];
+        const link_sample *a = &points[i];
         if (a->bytes > 0 && 2 * a->bytes >= longest) {
             ratios[count++] = moving(a, latency) > 0 ? a->bytes / moving(a, latency) : INFINITY;
             telling += tells(a, latency);
         }
         for (size_t j = 0; j < all && tells(a, latency); j++) {
-            const tithe_link_sample *b = &points[j];
+            const link_sample *b = &points[j];
             const double longer = moving(b, latency) - moving(a, latency);
             if (b->group != a->group || b->bytes < 2 * a->bytes || !tells(b, latency)) continue;
             slopes[pairs++] = longer > 0 ? (b->bytes - a->bytes) / longer : INFINITY;
@@ -115,24 +115,23 @@ static double fit(const tithe_link_sample *points, size_t all, double latency, d
     return isfinite(slope) ? slope : quantile(ratios, count, share);
 }
 
-static double fit_rounds(const tithe_link_sample *rounds, size_t all, double latency)
+static double fit_rounds(const link_sample *rounds, size_t all, double latency)
 {
     return fit(rounds, all, latency, 0.5);
 }
 
 static double fit_pings(const tithe_link_estimate *link)
 {
-    return fit(link->pings, TITHE_LINK_WINDOW, link->now.latency, 0.25);
+    return fit(link->pings, LINK_WINDOW, link->now.latency, 0.25);
 }
 
-void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_sample *rounds,
-                   tithe_link_sample ping)
+void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample *rounds, link_sample ping)
 {
     if (latency > 0) link->now.latency = latency;
-    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++)
-        link->rounds[link->reports % TITHE_LINK_WINDOW * TITHE_LINK_ROUNDS + i] = rounds[i];
+    for (unsigned i = 0; i < LINK_ROUNDS; i++)
+        link->rounds[link->reports % LINK_WINDOW * LINK_ROUNDS + i] = rounds[i];
     link->reports++;
-    if (ping.bytes > 0) link->pings[link->answered++ % TITHE_LINK_WINDOW] = ping;
+    if (ping.bytes > 0) link->pings[link->answered++ % LINK_WINDOW] = ping;
     if (isnan(link->now.latency)) return;
     if (ping.bytes > 0 && isnan(fit_pings(link)) && link->ping_length < COMM_BLOCK) link->ping_length *= 2;
     double bandwidth = fit_rounds(link->rounds, MOST_POINTS, link->now.latency);
@@ -142,14 +141,38 @@ void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_s
 
 /* ---- an update -------------------------------------------------------------------------------------------- */
 
-tithe_link_estimate tithe_link_start(void)
+tithe_link_estimate ti_link_start(void)
 {
     return (tithe_link_estimate){.now = {.latency = NAN, .bandwidth = NAN}, .ping_length = FIRST_PING};
 }
 
-static void write_report(const tithe_link_seen *seen, double *report)
+tithe_status tithe_link_estimate_create(tithe_link_estimate **estimate, tithe_error *error)
 {
-    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++) {
+    tithe_link_estimate *made = malloc(sizeof *made);
+    if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to watch the link.");
+    *made = ti_link_start();
+    *estimate = made;
+    return TITHE_OK;
+}
+
+void tithe_link_estimate_free(tithe_link_estimate *estimate)
+{
+    free(estimate);
+}
+
+void tithe_link_now(const tithe_link_estimate *estimate, tithe_link *link)
+{
+    *link = estimate->now;
+}
+
+double tithe_link_probe_bytes(const tithe_link_estimate *estimate)
+{
+    return estimate->probe_bytes;
+}
+
+static void write_report(const link_seen *seen, double *report)
+{
+    for (unsigned i = 0; i < LINK_ROUNDS; i++) {
         report[2 * i] = seen->rounds[i].bytes;
         report[2 * i + 1] = seen->rounds[i].seconds;
     }
@@ -160,12 +183,12 @@ static void write_report(const tithe_link_seen *seen, double *report)
 /* True: the rounds were enough, so that no probe is needed. */
 static bool read_report(tithe_link_estimate *link, unsigned size, const double *report, double latency)
 {
-    tithe_link_sample rounds[TITHE_LINK_ROUNDS];
-    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++)
-        rounds[i] = (tithe_link_sample){report[2 * i] / size, report[2 * i + 1] / size, 1, link->reports};
+    link_sample rounds[LINK_ROUNDS];
+    for (unsigned i = 0; i < LINK_ROUNDS; i++)
+        rounds[i] = (link_sample){report[2 * i] / size, report[2 * i + 1] / size, 1, link->reports};
     ti_link_learn(link, latency, rounds,
-                  (tithe_link_sample){report[REPORT - 2], report[REPORT - 1], 2, link->answered / 2});
-    return !isnan(fit_rounds(rounds, TITHE_LINK_ROUNDS, link->now.latency));
+                  (link_sample){report[REPORT - 2], report[REPORT - 1], 2, link->answered / 2});
+    return !isnan(fit_rounds(rounds, LINK_ROUNDS, link->now.latency));
 }
 
 /* Long ones are more exact, so one is as long as a quarter of the room that there is, within limits; and every other one
@@ -210,7 +233,7 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
     }
     double *latency = &all[count++]; /* the last one: of all processes the most */
     *latency = least_latency(comm);
-    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++) comm->seen.rounds[i] = (tithe_link_round){0};
+    for (unsigned i = 0; i < LINK_ROUNDS; i++) comm->seen.rounds[i] = (link_round){0};
     tithe_status status = ti_comm_fold(comm, COMM_ASK, all, count, error);
     if (status) return status;
     for (size_t i = 0; i < n; i++) values[i] = all[i];
@@ -226,7 +249,8 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
     const double room = BUDGET * (*sent + comm->seen.server_sent) - link->probe_bytes - cost;
     link->reports_next = room >= 0;
     const uint64_t length = next_length(link, room);
-    if (!told && !last && !isnan(link->now.latency) && link->pinged == link->answered && room >= (double)length)
+    if (!told && !last && !isnan(link->now.latency) && link->pinged == link->answered &&
+        room >= (double)length)
         status = probe(comm, link, length, error);
     return status;
 }

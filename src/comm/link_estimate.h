@@ -2,7 +2,26 @@
 #ifndef COMM_LINK_H
 #define COMM_LINK_H
 
+#include "comm/comm.h"
 #include "tithe/link_estimate.h"
+
+typedef struct link_sample {
+    double bytes, seconds; /* 0 bytes: no sample */
+    unsigned hops;         /* latencies in it: 1, or 2 with an answer */
+    unsigned group;        /* samples of one group were taken at the same time, or by the same rank */
+} link_sample;
+
+struct tithe_link_estimate {
+    tithe_link now;     /* latency is that of the slowest link */
+    double probe_bytes; /* sent for this estimate so far, by all processes; not in their sent_bytes */
+    /* what it is made of: the last few updates, and the last few probes */
+    link_sample rounds[LINK_WINDOW * LINK_ROUNDS], pings[LINK_WINDOW];
+    unsigned reports, pinged, answered; /* so far */
+    uint64_t ping_length;               /* of the next probe, at least */
+    bool reports_next;                  /* the next update has the budget for the rounds */
+};
+
+tithe_link_estimate ti_link_start(void);
 
 /* A round in which everybody sent and received, and which began with all ranks together: this one began to send at
  * `start` and has just received `bytes`. `longest` is that of any rank. */
@@ -18,7 +37,6 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
                           tithe_error *error);
 
 /* One report: the latency (NAN or 0: not known), the rounds and the probe since the last one, as means over the ranks. */
-void ti_link_learn(tithe_link_estimate *link, double latency, const tithe_link_sample *rounds,
-                   tithe_link_sample ping);
+void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample *rounds, link_sample ping);
 
 #endif

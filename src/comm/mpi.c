@@ -1,6 +1,6 @@
 /* mpi.c - messages over MPI: one rank for each process. The only file that includes mpi.h.
  *
- * Nothing here blocks inside MPI: every wait tests, looks whether somebody gave up, and has a deadline. A process that
+ * Nothing here blocks inside MPI: every wait tests, looks whether somebody gave up, and has a timeout. A process that
  * has to wait yields, since there may be more processes than cores. */
 #include <limits.h>
 #include <mpi.h>
@@ -98,19 +98,19 @@ static void pause_a_moment(unsigned round)
     nanosleep(&moment, NULL);
 }
 
-static tithe_status fail_late(mpi_state *s, const char *what, unsigned who, double deadline,
+static tithe_status fail_late(mpi_state *s, const char *what, unsigned who, double timeout,
                               tithe_error *error)
 {
     unsigned waiter;
     const unsigned culprit = comm_culprit(s->waits, (unsigned)s->size, (unsigned)s->rank, who, &waiter);
     if (culprit == who)
         return ti_fail(error, TITHE_E_TIMEOUT, who, "Rank %d could not %s rank %u within %.3g seconds.",
-                       s->rank, what, who, deadline);
+                       s->rank, what, who, timeout);
     return ti_fail(error, TITHE_E_TIMEOUT, culprit,
-                   "Nothing came from rank %u to rank %u within %.3g seconds.", culprit, waiter, deadline);
+                   "Nothing came from rank %u to rank %u within %.3g seconds.", culprit, waiter, timeout);
 }
 
-static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double deadline, const char *what,
+static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double timeout, const char *what,
                                     unsigned who, tithe_error *error)
 {
     const double start = clock_now();
@@ -127,8 +127,8 @@ static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double d
             const tithe_status status = look_for_bad_news(s, error);
             if (status) return status;
             const double waited = clock_now() - start;
-            if (waited > deadline) return fail_late(s, what, who, deadline, error);
-            if (!told && waited > deadline / 4) {
+            if (waited > timeout) return fail_late(s, what, who, timeout, error);
+            if (!told && waited > timeout / 4) {
                 say_waiting(s, (int)who);
                 told = true;
             }
@@ -137,10 +137,10 @@ static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double d
     }
 }
 
-static tithe_status wait_for(mpi_state *s, MPI_Request *request, double deadline, const char *what,
+static tithe_status wait_for(mpi_state *s, MPI_Request *request, double timeout, const char *what,
                              unsigned who, tithe_error *error)
 {
-    const tithe_status status = wait_until_done(s, request, deadline, what, who, error);
+    const tithe_status status = wait_until_done(s, request, timeout, what, who, error);
     if (status) s->failed = true;
     return status;
 }
@@ -148,7 +148,7 @@ static tithe_status wait_for(mpi_state *s, MPI_Request *request, double deadline
 /* ---- the library's own all-reduce ---------------------------------------------------------------------- */
 
 /* It adds in whatever order it likes. One that was given up on cannot be cancelled: the process ends soon. */
-static tithe_status all_reduce(void *self, float *vector, size_t n, double deadline, tithe_error *error)
+static tithe_status all_reduce(void *self, float *vector, size_t n, double timeout, tithe_error *error)
 {
     mpi_state *s = self;
     tithe_status status = TITHE_OK;
@@ -158,8 +158,8 @@ static tithe_status all_reduce(void *self, float *vector, size_t n, double deadl
         const int code =
             MPI_Iallreduce(MPI_IN_PLACE, vector + done, (int)piece, MPI_FLOAT, MPI_SUM, s->comm, &request);
         if (code != MPI_SUCCESS) return fail_mpi(code, "add up", error);
-        status = wait_for(s, &request, deadline, "add up with all ranks, such as", (unsigned)(s->rank == 0),
-                          error);
+        status =
+            wait_for(s, &request, timeout, "add up with all ranks, such as", (unsigned)(s->rank == 0), error);
         done += piece;
     }
     return status;
@@ -193,7 +193,7 @@ static tithe_status send(void *self, unsigned from, unsigned to, const void *byt
 }
 
 static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *bytes, size_t length,
-                            double deadline, tithe_error *error)
+                            double timeout, tithe_error *error)
 {
     (void)at_rank;
     mpi_state *s = self;
@@ -204,7 +204,7 @@ static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *b
         MPI_Request request;
         const int code = MPI_Irecv(at, (int)piece, MPI_BYTE, (int)from, TAG_MESSAGE, s->comm, &request);
         if (code != MPI_SUCCESS) return fail_mpi(code, "receive", error);
-        status = wait_for(s, &request, deadline, "receive from", from, error);
+        status = wait_for(s, &request, timeout, "receive from", from, error);
         if (status && request != MPI_REQUEST_NULL) {
             MPI_Cancel(&request);
             MPI_Request_free(&request);
@@ -215,13 +215,12 @@ static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *b
     return status;
 }
 
-static tithe_status flush(void *self, double deadline, tithe_error *error)
+static tithe_status flush(void *self, double timeout, tithe_error *error)
 {
     mpi_state *s = self;
     tithe_status status = TITHE_OK;
     for (size_t i = 0; i < s->count && !status; i++)
-        status =
-            wait_for(s, &s->requests[i].request, deadline, "hand a message to", s->requests[i].to, error);
+        status = wait_for(s, &s->requests[i].request, timeout, "hand a message to", s->requests[i].to, error);
     if (!status) s->count = 0;
     return status;
 }
@@ -271,6 +270,7 @@ static void close_mpi(void *self)
 }
 
 static const tithe_transport transport = {
+    .size = sizeof(tithe_transport),
     .name = "mpi",
     .summary = "MPI: one rank for each process that mpirun starts",
     .send = send,
@@ -281,7 +281,7 @@ static const tithe_transport transport = {
     .all_reduce = all_reduce,
 };
 
-tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error *error)
+tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm **comm, tithe_error *error)
 {
     int running = 0;
     MPI_Initialized(&running);
@@ -312,24 +312,18 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm *comm, tithe_error 
     }
     int threads = MPI_THREAD_SINGLE; /* the program may have started it for fewer than we can use */
     MPI_Query_thread(&threads);
-    *comm = (tithe_comm){.size = (unsigned)s->size,
-                         .first = (unsigned)s->rank,
-                         .local = 1,
-                         .one_thread = threads < MPI_THREAD_SERIALIZED,
-                         .transport = &transport,
-                         .self = s};
-    return TITHE_OK;
+    const tithe_place place = {.size = sizeof place,
+                               .ranks = (unsigned)s->size,
+                               .first = (unsigned)s->rank,
+                               .local = 1,
+                               .one_thread = threads < MPI_THREAD_SERIALIZED};
+    const tithe_status status = tithe_comm_custom(&transport, s, &place, comm, error);
+    if (status) close_mpi(s);
+    return status;
 }
 
 tithe_status tithe_comm_mpi_fortran(const int *mpi_fint, tithe_comm **comm, tithe_error *error)
 {
     const MPI_Comm parent = MPI_Comm_f2c((MPI_Fint)*mpi_fint);
-    tithe_comm *made = malloc(sizeof *made);
-    if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
-    const tithe_status status = tithe_comm_mpi(&parent, made, error);
-    if (status)
-        free(made);
-    else
-        *comm = made;
-    return status;
+    return tithe_comm_mpi(&parent, comm, error);
 }

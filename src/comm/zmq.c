@@ -169,29 +169,29 @@ static void say_waiting(zmq_state *s, unsigned from, uint32_t whom)
     put_to_all(s, from, WAITING, bytes, sizeof bytes);
 }
 
-static tithe_status fail_late(const zmq_state *s, unsigned from, double deadline, tithe_error *error)
+static tithe_status fail_late(const zmq_state *s, unsigned from, double timeout, tithe_error *error)
 {
     char me[24], other[24];
     unsigned waiter;
     const unsigned who = comm_culprit(s->waits, s->size + 1, s->rank, from, &waiter);
     return ti_fail(error, TITHE_E_TIMEOUT, who, "Nothing came from %s to %s within %.3g seconds.",
-                   name_of(s, who, other, sizeof other), name_of(s, waiter, me, sizeof me), deadline);
+                   name_of(s, who, other, sizeof other), name_of(s, waiter, me, sizeof me), timeout);
 }
 
-/* After a quarter of the deadline the others are told who is waited for, so that they know whose fault it is. */
-static tithe_status wait_for_message(zmq_state *s, unsigned from, double deadline, tithe_error *error)
+/* After a quarter of the timeout the others are told who is waited for, so that they know whose fault it is. */
+static tithe_status wait_for_message(zmq_state *s, unsigned from, double timeout, tithe_error *error)
 {
     const double start = clock_now();
     bool told = false;
     tithe_status status = TITHE_OK;
     while (!s->peers[from].first && !status) {
-        const double left = start + deadline - clock_now();
-        if (left <= 0) return fail_late(s, from, deadline, error);
-        if (!told && left < 0.75 * deadline) {
+        const double left = start + timeout - clock_now();
+        if (left <= 0) return fail_late(s, from, timeout, error);
+        if (!told && left < 0.75 * timeout) {
             say_waiting(s, from, from);
             told = true;
         }
-        const double next = told ? left : left - 0.75 * deadline;
+        const double next = told ? left : left - 0.75 * timeout;
         status = ti_zmq_pump(s, next < 0.5 ? next : 0.5, error);
     }
     if (told && !status) say_waiting(s, from, UINT32_MAX);
@@ -199,13 +199,13 @@ static tithe_status wait_for_message(zmq_state *s, unsigned from, double deadlin
 }
 
 static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes, size_t length,
-                            double deadline, tithe_error *error)
+                            double timeout, tithe_error *error)
 {
     (void)at;
     zmq_state *s = self;
     zmq_peer *p = &s->peers[from];
     char other[24];
-    const tithe_status status = wait_for_message(s, from, deadline, error);
+    const tithe_status status = wait_for_message(s, from, timeout, error);
     if (status) return status;
     wire_body *q = p->first;
     if (q->length != length)
@@ -222,10 +222,10 @@ static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes,
 /* All bytes were copied, so there is nothing to protect. But the messages of the next round should not share the link with
  * those of this one: a tree that hands out would serve the far branch last. So long ones have to be out first, if they get
  * out at all: whoever does not take them will be missed elsewhere. */
-static tithe_status flush(void *self, double deadline, tithe_error *error)
+static tithe_status flush(void *self, double timeout, tithe_error *error)
 {
     zmq_state *s = self;
-    const double end = clock_now() + deadline;
+    const double end = clock_now() + timeout;
     tithe_status status = TITHE_OK;
     while (!ti_wire_flush(s->wire, 0.1) && clock_now() < end && !status)
         status = ti_zmq_pump(s, 0, error); /* somebody may have given up meanwhile */
@@ -259,6 +259,7 @@ static void close_zmq(void *self)
 }
 
 static const tithe_transport transport = {
+    .size = sizeof(tithe_transport),
     .name = "zmq",
     .summary = "ZeroMQ over TCP or IPC: workers on any hosts that come to a server",
     .send = send,
@@ -268,7 +269,7 @@ static const tithe_transport transport = {
     .close = close_zmq,
 };
 
-tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm *comm, tithe_error *error)
+tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm **comm, tithe_error *error)
 {
     if (!o || !o->endpoint || o->workers < 1 || o->workers >= WIRE_MOST_SOCKETS)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
@@ -280,7 +281,7 @@ tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm *comm, tithe_
     zmq_state *s = calloc(1, sizeof *s);
     if (s) {
         s->size = s->rank = o->workers;
-        s->deadline = o->deadline > 0 ? o->deadline : 30;
+        s->timeout = o->timeout > 0 ? o->timeout : 30;
         s->serves = o->server;
         s->stop = o->stop;
         s->stop_context = o->stop_context;
@@ -297,12 +298,13 @@ tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm *comm, tithe_
         close_zmq(s);
         return status;
     }
-    *comm = (tithe_comm){.size = o->workers,
-                         .first = s->rank,
-                         .local = o->server ? 0 : 1,
-                         .server = o->workers,
-                         .transport = &transport,
-                         .self = s,
-                         .deadline = s->deadline};
-    return TITHE_OK;
+    const tithe_place place = {.size = sizeof place,
+                               .ranks = o->workers,
+                               .first = s->rank,
+                               .local = o->server ? 0 : 1,
+                               .server = o->workers,
+                               .timeout = s->timeout};
+    const tithe_status made = tithe_comm_custom(&transport, s, &place, comm, error);
+    if (made) close_zmq(s);
+    return made;
 }

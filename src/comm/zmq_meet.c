@@ -23,7 +23,7 @@ static const double LOOK = 0.2; /* seconds between two looks at the clock */
 static tithe_status listen_at(zmq_state *s, const char *endpoint, tithe_error *error)
 {
     const char *why;
-    s->listener = ti_wire_listen(s->wire, endpoint, s->deadline, &why);
+    s->listener = ti_wire_listen(s->wire, endpoint, s->timeout, &why);
     if (s->listener) return TITHE_OK;
     return ti_fail(error, TITHE_E_PEER, 0, "Cannot listen at '%s': %s.", endpoint, why);
 }
@@ -115,7 +115,7 @@ static void receive_guest(zmq_state *s, const tithe_zmq_options *o, guests *g, c
 static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, uint8_t *book,
                                      tithe_error *error)
 {
-    const double end = clock_now() + s->deadline;
+    const double end = clock_now() + s->timeout;
     guests g = {.book = book};
     tithe_status status = TITHE_OK;
     while (g.here < o->workers && !status) {
@@ -124,7 +124,7 @@ static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, u
         if (clock_now() > end)
             return ti_fail(error, TITHE_E_TIMEOUT, g.here,
                            "Only %u of %u workers came to %.60s within %.3g seconds%s.", g.here, o->workers,
-                           o->endpoint, s->deadline, g.refused);
+                           o->endpoint, s->timeout, g.refused);
         status = ti_zmq_wait(s, &s->listener, 1, LOOK, &ready, error);
         if (status || !ready || !ti_wire_take(s->listener, true, &a)) continue;
         receive_guest(s, o, &g, &a);
@@ -180,7 +180,7 @@ static tithe_status connect_to_peer(zmq_state *s, unsigned rank, const uint8_t *
     const char *why;
     memcpy(address, book + (size_t)rank * MOST_ADDRESS, MOST_ADDRESS);
     address[MOST_ADDRESS] = 0;
-    s->peers[rank].socket = ti_wire_connect(s->wire, address, s->deadline, &why);
+    s->peers[rank].socket = ti_wire_connect(s->wire, address, s->timeout, &why);
     if (!s->peers[rank].socket)
         return ti_fail(error, TITHE_E_PEER, rank, "Cannot connect to rank %u at '%s': %s.", rank, address,
                        why);
@@ -192,13 +192,13 @@ static tithe_status meet_peers(zmq_state *s, const uint8_t *book, tithe_error *e
 {
     tithe_status status = TITHE_OK;
     for (unsigned r = 0; r < s->rank && !status; r++) status = connect_to_peer(s, r, book, error);
-    const double end = clock_now() + s->deadline;
+    const double end = clock_now() + s->timeout;
     for (unsigned r = s->rank + 1; r < s->size && !status; r++)
         while (!s->peers[r].socket && !status) {
             if (clock_now() > end)
                 status = ti_fail(error, TITHE_E_TIMEOUT, r,
                                  "Rank %u did not connect to rank %u within %.3g seconds.", r, s->rank,
-                                 s->deadline);
+                                 s->timeout);
             else
                 status = ti_zmq_pump(s, LOOK, error);
         }
@@ -222,13 +222,13 @@ static tithe_status read_answer(zmq_state *s, const tithe_zmq_options *o, const 
 
 static tithe_status wait_for_answer(zmq_state *s, const tithe_zmq_options *o, tithe_error *error)
 {
-    const double end = clock_now() + s->deadline;
+    const double end = clock_now() + s->timeout;
     for (;;) {
         wire_arrival a;
         bool ready;
         if (clock_now() > end)
             return ti_fail(error, TITHE_E_TIMEOUT, 0, "The server at %s did not answer within %.3g seconds.",
-                           o->endpoint, s->deadline);
+                           o->endpoint, s->timeout);
         tithe_status status = ti_zmq_wait(s, &s->server, 1, LOOK, &ready, error);
         if (status) return status;
         if (!ready || !ti_wire_take(s->server, false, &a)) continue;
@@ -246,7 +246,7 @@ tithe_status ti_zmq_join(zmq_state *s, const tithe_zmq_options *o, tithe_error *
     const char *why;
     tithe_status status = o->peers ? listen_for_peers(s, o, address, error) : TITHE_OK;
     if (status) return status;
-    s->server = ti_wire_connect(s->wire, o->endpoint, s->deadline, &why);
+    s->server = ti_wire_connect(s->wire, o->endpoint, s->timeout, &why);
     if (!s->server) return ti_fail(error, TITHE_E_PEER, 0, "Cannot connect to '%s': %s.", o->endpoint, why);
     s->peers[s->size].socket = s->server;
     write_hello(hello, o, address);

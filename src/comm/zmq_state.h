@@ -29,7 +29,7 @@ typedef struct zmq_state {
     void *server;        /* a worker's connection to the server */
     unsigned rank, size; /* rank `size` is the server */
     bool serves;
-    double deadline;
+    double timeout;
     bool (*stop)(void *context); /* tithe_zmq_options */
     void *stop_context;
     zmq_peer *peers;              /* size + 1 of them */

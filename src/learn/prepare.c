@@ -303,9 +303,10 @@ static void fill_facts(run *r)
 
 tithe_status ti_run_prepare(run *r, tithe_error *error)
 {
-    r->own = tithe_comm_local(r->o->workers);
-    r->comm = r->o->comm ? r->o->comm : &r->own;
     tithe_status status = expect_sense(r->o, error);
+    if (!status && !r->o->comm) status = tithe_comm_local(r->o->workers, &r->own, error);
+    if (status) return status;
+    r->comm = r->o->comm ? r->o->comm : r->own;
     if (!status && r->comm->size != r->o->workers)
         status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.",
                          r->comm->size, r->o->workers);
@@ -385,4 +386,5 @@ void ti_run_free(run *r)
     free(r->lanes);
     tithe_data_free(r->share);
     tithe_pool_free(r->pool);
+    tithe_comm_free(r->own);
 }

@@ -2,13 +2,13 @@
 #ifndef LEARN_RUN_H
 #define LEARN_RUN_H
 
+#include "comm/link_estimate.h"
 #include "learn/average.h"
 #include "learn/checkpoint_file.h"
 #include "learn/estimate.h"
 #include "learn/network.h"
 #include "learn/steps.h"
 #include "learn/theory.h"
-#include "tithe/link_estimate.h"
 
 enum { MOST_LAYERS = 16 };
 
@@ -34,7 +34,7 @@ typedef struct run {
     tithe_cost **costs; /* cost_count of them */
     size_t cost_count;
     const tithe_cost **rank_costs; /* of each worker; NULL: the first for all */
-    tithe_comm own, *comm;         /* own: where all workers are here */
+    tithe_comm *own, *comm;        /* own: where all workers are here; NULL: the comm of the options */
     tithe_exchange *exchange;
     step_plan steps;
     average average;

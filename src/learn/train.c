@@ -116,7 +116,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");
     tithe_train_options o = *options;
     default_end(&o);
-    run r = {.o = &o, .link = tithe_link_start()};
+    run r = {.o = &o, .link = ti_link_start()};
     double *x = result->x;
     const size_t room = result->x_room;
     *result = (tithe_train_result){.x = x, .x_room = room};

@@ -72,7 +72,7 @@ static tithe_status ping(tithe_comm *comm, unsigned to, const uint8_t *bytes, si
 /* Those whose turn has not come, and the server, must not think that rank 0 is gone. */
 static tithe_status reassure(tithe_comm *comm, unsigned busy_with, double *last, tithe_error *error)
 {
-    const double patience = comm->deadline > 0 ? comm->deadline : 30;
+    const double patience = comm->timeout > 0 ? comm->timeout : 30;
     if (clock_now() - *last < patience / 8) return TITHE_OK;
     double bytes; /* of no interest: it is the question that counts */
     tithe_status status = ti_comm_sent(comm, &bytes, error);

@@ -11,7 +11,7 @@ static void check_reduce(const tithe_collective *how, unsigned size, size_t n)
     assert_true(y && vectors);
     memcpy(y, x, size * n * sizeof *y);
     for (unsigned r = 0; r < size; r++) vectors[r] = y + r * n;
-    tithe_comm comm = tithe_comm_local(size);
+    tithe_comm comm = ranks_here(size);
     tithe_error error = {0};
     expect(tithe_all_reduce(&comm, how, vectors, n, NULL, &error) == TITHE_OK, "%s", error.text);
     for (size_t i = 0; i < n; i++) {
@@ -32,8 +32,8 @@ static void check_reduce(const tithe_collective *how, unsigned size, size_t n)
     tithe_rounds rounds;
     tithe_rounds_start(&rounds);
     how->reduce_rounds(size, (double)n, &rounds);
-    expect(tithe_rounds_sent(&rounds) == (double)reduce_bytes(size, n), "%s, %u ranks, n = %zu: says %g bytes",
-           how->name, size, n, tithe_rounds_sent(&rounds));
+    expect(tithe_rounds_sent(&rounds) == (double)reduce_bytes(size, n),
+           "%s, %u ranks, n = %zu: says %g bytes", how->name, size, n, tithe_rounds_sent(&rounds));
     expect(comm.sent_bytes == reduce_bytes(size, n) && comm.sent_messages == messages,
            "%s, %u ranks, n = %zu: %llu bytes in %llu messages", how->name, size, n,
            (unsigned long long)comm.sent_bytes, (unsigned long long)comm.sent_messages);
@@ -81,7 +81,7 @@ static void gather_counts_what_travels(void **state)
                 bytes[r] = (r * 37 + 5) % 50 * (r % 3 != 1);
                 blocks[r] = block;
             }
-            tithe_comm comm = tithe_comm_local(size);
+            tithe_comm comm = ranks_here(size);
             tithe_error error = {0};
             const tithe_status status = tithe_all_gather(&comm, *how, blocks, bytes, &error);
             if (!(*how)->gather) {
@@ -105,7 +105,7 @@ static void broadcast_reaches_everybody(void **state)
             for (unsigned r = 0; r < size; r++) blocks[r] = rooms[r];
             memcpy(rooms[root], "indices", 7);
             size_t length = 7;
-            tithe_comm comm = tithe_comm_local(size);
+            tithe_comm comm = ranks_here(size);
             tithe_error error = {0};
             assert_int_equal(tithe_broadcast(&comm, root, blocks, 8, &length, &error), TITHE_OK);
             for (unsigned r = 0; r < size; r++)
@@ -119,7 +119,7 @@ static void broadcast_reaches_everybody(void **state)
             assert_true(comm.sent_messages == (size - 1) * 2u);
         }
     uint8_t room[4], *blocks[] = {room, room};
-    tithe_comm comm = tithe_comm_local(2);
+    tithe_comm comm = ranks_here(2);
     size_t length = 5;
     assert_int_equal(tithe_broadcast(&comm, 0, blocks, 4, &length, NULL), TITHE_E_ARGUMENT);
     length = 4;
@@ -130,7 +130,7 @@ static void broadcast_reaches_everybody(void **state)
 static void native_is_refused_here(void **state)
 {
     (void)state;
-    tithe_comm comm = tithe_comm_local(2);
+    tithe_comm comm = ranks_here(2);
     float x = 1, y = 2, *vectors[] = {&x, &y};
     tithe_error error = {0};
     assert_int_equal(tithe_all_reduce(&comm, tithe_collective_find("native"), vectors, 1, NULL, &error),

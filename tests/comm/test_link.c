@@ -1,12 +1,8 @@
 /* test_link.c - the estimate of a link: from times that are made up, so that latency and bandwidth are known; and over a
- * transport (the threads of examples/own_transport.c), where all ranks must hold the same and counts must not change. */
+ * transport (the threads of queues.h), where all ranks must hold the same and counts must not change. */
 #include "comm/link_estimate.h"
 
-int example_main(void);
-#define main example_main
-#include "../../examples/own_transport.c"
-#undef main
-
+#include "queues.h"
 #include "support.h"
 
 /* ---- times that are made up ------------------------------------------------------------------------------- */
@@ -28,12 +24,12 @@ static double taken(const made_up *m, dice *d, double bytes)
 /* One report with rounds of `bytes`, the second half of them `times` as long. */
 static void report(tithe_link_estimate *link, const made_up *m, dice *d, double bytes, double times)
 {
-    tithe_link_sample rounds[TITHE_LINK_ROUNDS];
-    for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++) {
-        const double length = bytes * (2 * i < TITHE_LINK_ROUNDS ? 1 : times);
-        rounds[i] = (tithe_link_sample){length, taken(m, d, length), 1, link->reports};
+    link_sample rounds[LINK_ROUNDS];
+    for (unsigned i = 0; i < LINK_ROUNDS; i++) {
+        const double length = bytes * (2 * i < LINK_ROUNDS ? 1 : times);
+        rounds[i] = (link_sample){length, taken(m, d, length), 1, link->reports};
     }
-    ti_link_learn(link, m->latency * (1 + m->noise * roll_unit(d)), rounds, (tithe_link_sample){0});
+    ti_link_learn(link, m->latency * (1 + m->noise * roll_unit(d)), rounds, (link_sample){0});
 }
 
 static bool is_near(double value, double wanted, double share)
@@ -50,12 +46,13 @@ static void both_are_found(void **state)
             for (unsigned seed = 0; seed < 50; seed++) {
                 const made_up m = {latencies[l], bandwidths[b], 0.03, 0.1, 0};
                 dice d = {seed};
-                tithe_link_estimate link = tithe_link_start();
+                tithe_link_estimate link = ti_link_start();
                 const double bytes = fmax(4 * m.latency, 1e-3) * m.bandwidth;
                 for (unsigned i = 0; i < 8; i++) report(&link, &m, &d, bytes, 1);
-                expect(is_near(link.now.latency, m.latency, 0.04), "latency %g, not %g", link.now.latency, m.latency);
-                expect(is_near(link.now.bandwidth, m.bandwidth, 0.12), "bandwidth %g, not %g", link.now.bandwidth,
-                       m.bandwidth);
+                expect(is_near(link.now.latency, m.latency, 0.04), "latency %g, not %g", link.now.latency,
+                       m.latency);
+                expect(is_near(link.now.bandwidth, m.bandwidth, 0.12), "bandwidth %g, not %g",
+                       link.now.bandwidth, m.bandwidth);
             }
 }
 
@@ -66,7 +63,7 @@ static void a_change_is_followed(void **state)
     for (unsigned seed = 0; seed < 50; seed++) {
         made_up m = {1e-3, 1.25e7, 0.03, 0.1, 0};
         dice d = {seed};
-        tithe_link_estimate link = tithe_link_start();
+        tithe_link_estimate link = ti_link_start();
         for (unsigned phase = 0; phase < 4; phase++) {
             m.bandwidth = phase % 2 ? 1.25e6 : 1.25e7;
             m.latency = phase % 2 ? 2e-3 : 1e-3;
@@ -83,14 +80,15 @@ static void lengths_tell_what_one_length_cannot(void **state)
     (void)state;
     const made_up m = {1e-3, 1.25e7, 0.01, 0, 5e-3};
     dice d = {7};
-    tithe_link_estimate one = tithe_link_start(), two = tithe_link_start();
+    tithe_link_estimate one = ti_link_start(), two = ti_link_start();
     for (unsigned i = 0; i < 6; i++) {
         report(&one, &m, &d, 500000, 1);
         report(&two, &m, &d, 125000, 4);
     }
     expect(is_near(two.now.bandwidth, m.bandwidth, 0.05), "two lengths: %g", two.now.bandwidth);
     const double effective = 500000 / (500000 / m.bandwidth + m.besides);
-    expect(is_near(one.now.bandwidth, effective, 0.05), "one length: %g, not %g", one.now.bandwidth, effective);
+    expect(is_near(one.now.bandwidth, effective, 0.05), "one length: %g, not %g", one.now.bandwidth,
+           effective);
 }
 
 static void unknown_is_no_guess(void **state)
@@ -98,22 +96,22 @@ static void unknown_is_no_guess(void **state)
     (void)state;
     made_up m = {1e-2, 1.25e7, 0.03, 0.2, 0}; /* short messages that are held up do not tell either */
     dice d = {1};
-    tithe_link_estimate link = tithe_link_start();
+    tithe_link_estimate link = ti_link_start();
     assert_true(isnan(link.now.latency) && isnan(link.now.bandwidth) && link.probe_bytes == 0);
-    const tithe_link_sample none[TITHE_LINK_ROUNDS] = {{0}};
-    ti_link_learn(&link, 0, none, (tithe_link_sample){0});
+    const link_sample none[LINK_ROUNDS] = {{0}};
+    ti_link_learn(&link, 0, none, (link_sample){0});
     assert_true(isnan(link.now.latency) && isnan(link.now.bandwidth));
-    tithe_link_sample rounds[TITHE_LINK_ROUNDS] = {{1e6, 0.1, 1, 0}};
-    ti_link_learn(&link, 0, rounds, (tithe_link_sample){0}); /* long, but the latency is not known */
+    link_sample rounds[LINK_ROUNDS] = {{1e6, 0.1, 1, 0}};
+    ti_link_learn(&link, 0, rounds, (link_sample){0}); /* long, but the latency is not known */
     assert_true(isnan(link.now.bandwidth));
-    link = tithe_link_start();
+    link = ti_link_start();
     for (unsigned i = 0; i < 8; i++) report(&link, &m, &d, 1000, 1); /* 80 us beside 10 ms say nothing */
     assert_true(is_near(link.now.latency, m.latency, 0.04) && isnan(link.now.bandwidth));
     m.straggler = 0;
     report(&link, &m, &d, 1e6, 1);
     const double known = link.now.bandwidth;
     assert_true(is_near(known, m.bandwidth, 0.12));
-    for (unsigned i = 0; i < 20; i++) ti_link_learn(&link, 0, none, (tithe_link_sample){0});
+    for (unsigned i = 0; i < 20; i++) ti_link_learn(&link, 0, none, (link_sample){0});
     assert_true(link.now.bandwidth == known); /* nothing says that it has changed */
 }
 
@@ -123,16 +121,17 @@ static void probes_grow_until_they_tell(void **state)
     (void)state;
     const made_up m = {1e-3, 1.25e7, 0.02, 0, 0};
     dice d = {3};
-    tithe_link_estimate link = tithe_link_start();
-    const tithe_link_sample none[TITHE_LINK_ROUNDS] = {{0}};
+    tithe_link_estimate link = ti_link_start();
+    const link_sample none[LINK_ROUNDS] = {{0}};
     for (unsigned i = 0; i < 20; i++) {
         const double bytes = (double)(link.ping_length << i % 2);
         const double there_and_back = taken(&m, &d, bytes) + taken(&m, &d, 1);
-        ti_link_learn(&link, m.latency, none, (tithe_link_sample){bytes, there_and_back, 2, i / 2});
+        ti_link_learn(&link, m.latency, none, (link_sample){bytes, there_and_back, 2, i / 2});
     }
     expect(link.ping_length >= 8192 && link.ping_length <= 65536, "%llu bytes",
            (unsigned long long)link.ping_length);
-    expect(is_near(link.now.bandwidth, m.bandwidth, 0.25), "bandwidth %g, not %g", link.now.bandwidth, m.bandwidth);
+    expect(is_near(link.now.bandwidth, m.bandwidth, 0.25), "bandwidth %g, not %g", link.now.bandwidth,
+           m.bandwidth);
 }
 
 /* ---- over a transport ------------------------------------------------------------------------------------- */
@@ -147,7 +146,7 @@ typedef struct process {
     float *vector, *scratch;
     tithe_link_estimate link;
     double sum;
-    tithe_link_seen seen; /* after the first step */
+    link_seen seen; /* after the first step */
     tithe_status status;
     tithe_error error;
 } process;
@@ -155,7 +154,7 @@ typedef struct process {
 static void *work(void *argument)
 {
     process *p = argument;
-    p->link = tithe_link_start();
+    p->link = ti_link_start();
     for (unsigned step = 0; step < STEPS && !p->status; step++) {
         p->comm.seen.together = false;
         for (size_t i = 0; i < NUMBERS; i++) p->vector[i] = (float)(p->comm.first + 1);
@@ -174,11 +173,10 @@ static uint64_t run(const char *collective, unsigned size, bool updates, process
 {
     network net;
     uint64_t sent = 0;
-    assert_true(network_open(&net, size));
+    network_open(&net, size);
     for (unsigned r = 0; r < size; r++) {
         all[r] = (process){
-            .comm =
-                {.size = size, .first = r, .local = 1, .transport = &queues, .self = &net, .deadline = 60},
+            .comm = {.size = size, .first = r, .local = 1, .transport = &queues, .self = &net, .timeout = 60},
             .collective = collective,
             .updates = updates,
             .vector = calloc(NUMBERS, sizeof(float)),
@@ -194,7 +192,7 @@ static uint64_t run(const char *collective, unsigned size, bool updates, process
         free(all[r].vector);
         free(all[r].scratch);
     }
-    queues.close(&net);
+    network_close(&net);
     return sent;
 }
 
@@ -234,17 +232,17 @@ static void the_same_rounds_are_timed(void **state)
             run(collectives[c], size, false, all);
             const bool symmetric = c == 0 || c == 3;
             for (unsigned r = 0; r < size; r++) {
-                const tithe_link_seen *seen = &all[r].seen;
+                const link_seen *seen = &all[r].seen;
                 assert_true(seen->together == symmetric);
                 unsigned taken_up = 0;
-                for (unsigned i = 0; i < TITHE_LINK_ROUNDS; i++) {
+                for (unsigned i = 0; i < LINK_ROUNDS; i++) {
                     assert_true(seen->rounds[i].longest == all[0].seen.rounds[i].longest);
                     assert_true(seen->rounds[i].bytes <= (double)seen->rounds[i].longest);
                     taken_up += seen->rounds[i].longest > 0;
                 }
                 /* the second half of a ring, one round of direct */
                 const unsigned rounds = c == 0 ? size - 1 : c == 3 ? 1 : 0;
-                assert_int_equal(taken_up, rounds < TITHE_LINK_ROUNDS ? rounds : TITHE_LINK_ROUNDS);
+                assert_int_equal(taken_up, rounds < LINK_ROUNDS ? rounds : LINK_ROUNDS);
             }
         }
     }
@@ -253,8 +251,8 @@ static void the_same_rounds_are_timed(void **state)
 static void one_process_has_no_link(void **state)
 {
     (void)state;
-    tithe_comm comm = tithe_comm_local(4);
-    tithe_link_estimate link = tithe_link_start();
+    tithe_comm comm = ranks_here(4);
+    tithe_link_estimate link = ti_link_start();
     assert_int_equal(tithe_link_update(&comm, &link, NULL), TITHE_OK);
     assert_true(isnan(link.now.latency) && isnan(link.now.bandwidth) && link.probe_bytes == 0);
 }

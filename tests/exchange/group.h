@@ -38,7 +38,7 @@ static inline group *group_start(const wanted *w, tithe_exchange_config *config)
 {
     group *g = calloc(1, sizeof *g);
     assert_non_null(g);
-    g->comm = tithe_comm_local(w->ranks);
+    g->comm = ranks_here(w->ranks);
     g->n = w->n;
     g->update = calloc(w->n + 1, sizeof *g->update);
     g->feedback = feedback_of(w->feedback);

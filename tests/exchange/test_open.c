@@ -6,7 +6,7 @@ enum { N = 300, RANKS = 3 };
 static void two_words_are_a_config(void **state)
 {
     (void)state;
-    tithe_comm comm = tithe_comm_local(RANKS);
+    tithe_comm comm = ranks_here(RANKS);
     tithe_exchange *ex = NULL;
     tithe_error error = {0};
     assert_int_equal(tithe_exchange_open(&comm, "topk:keep=0.1", "ec", N, &ex, &error), TITHE_OK);
@@ -29,7 +29,7 @@ static void two_words_are_a_config(void **state)
 static void what_makes_no_sense_is_refused(void **state)
 {
     (void)state;
-    tithe_comm comm = tithe_comm_local(2);
+    tithe_comm comm = ranks_here(2);
     tithe_exchange *ex = NULL;
     tithe_error error = {0};
     assert_int_equal(tithe_exchange_open(&comm, "nothing", "ec", N, &ex, &error), TITHE_E_SPEC);

@@ -1,18 +1,7 @@
 /* test_remote.c - an exchange whose ranks live elsewhere: threads that share nothing but the queues of
- * examples/own_transport.c. Same updates as with all ranks in one place, to the bit, and the same bytes. */
-#include "tithe/tithe.h"
-
-/* The example has names that clash with the tests' own. */
-int example_main(void);
-#define main example_main
-#define message example_message
-#define rank example_rank
-#include "../../examples/own_transport.c"
-#undef main
-#undef message
-#undef rank
-
+ * queues.h. Same updates as with all ranks in one place, to the bit, and the same bytes. */
 #include "exchange/group.h"
+#include "queues.h"
 
 enum { RANKS_HERE = 4, LENGTH = 701, STEPS = 5 };
 
@@ -98,7 +87,7 @@ static void *run_process(void *argument)
 static void check_method(const method *m)
 {
     network net;
-    assert_true(network_open(&net, RANKS_HERE + 1));
+    network_open(&net, RANKS_HERE + 1);
     static process all[RANKS_HERE];
     const wanted w = wanted_of(m);
     for (unsigned r = 0; r < RANKS_HERE; r++) {
@@ -108,7 +97,7 @@ static void check_method(const method *m)
         g->comm.local = 1;
         g->comm.transport = &queues;
         g->comm.self = &net;
-        g->comm.deadline = 60;
+        g->comm.timeout = 60;
         if (m->skips) config.taking_part = RANKS_HERE / 2;
         all[r] = (process){.m = m, .g = g, .rank = r};
         expect(tithe_exchange_create(&config, LENGTH, &g->ex, &g->error) == TITHE_OK, "%s: %s", m->codec,
@@ -160,12 +149,10 @@ static void check_method(const method *m)
            wanted_total.downlink_bytes);
     expect(sent == wanted_total.sent_bytes + heads, "%s: %g sent, not %g", m->codec, sent,
            wanted_total.sent_bytes + heads);
-    for (size_t q = 0; q < (size_t)net.size * net.size; q++)
-        expect(!net.queues[q].first, "%s: a message from %zu to %zu is left over", m->codec, q / net.size,
-               q % net.size);
+    expect(network_is_empty(&net), "%s: a message is left over", m->codec);
     for (unsigned r = 0; r < RANKS_HERE; r++) group_free(all[r].g);
     group_free(here);
-    queues.close(&net);
+    network_close(&net);
 }
 
 static void updates_are_the_same_over_a_transport(void **state)
@@ -181,20 +168,20 @@ static void absence_is_noticed(void **state)
     static const char *const schemes[] = {"dense", "gather", "star"};
     for (unsigned s = 0; s < 3; s++) {
         network net;
-        assert_true(network_open(&net, 3));
+        network_open(&net, 3);
         tithe_exchange_config config;
         group *g =
             group_start(&(wanted){.codec = "all|raw", .scheme = schemes[s], .ranks = 2, .n = 8}, &config);
         g->comm.local = 1;
         g->comm.transport = &queues;
         g->comm.self = &net;
-        g->comm.deadline = 0.01;
+        g->comm.timeout = 0.01;
         assert_int_equal(tithe_exchange_create(&config, 8, &g->ex, &g->error), TITHE_OK);
         float x[8] = {1, 2, 3};
         assert_int_equal(tithe_exchange_step(g->ex, x, 0.5, &g->error), TITHE_E_TIMEOUT);
         assert_non_null(strstr(g->error.text, "Rank 1"));
         group_free(g);
-        queues.close(&net);
+        network_close(&net);
     }
 }
 

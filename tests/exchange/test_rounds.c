@@ -1,9 +1,9 @@
 /* test_rounds.c - what schemes and collectives state (rounds.h) is what they do: every scheme over every collective, with 1
- * to 9 ranks, runs on a network whose clocks are computed (clocked.h), and takes as many latencies, as many bytes one after
+ * to 9 ranks, runs on a network whose clocks are computed (queues.h), and takes as many latencies, as many bytes one after
  * the other and as many bytes in all as it says. */
-#include "clocked.h"
 #include "exchange/exchange.h"
 #include "exchange/group.h"
+#include "queues.h"
 
 enum { MOST = 9, STEPS = 3 };
 
@@ -39,7 +39,7 @@ static void *run_process(void *argument)
         gradient_fill(p->gradient, p->g->n, comm->first, k);
         p->status = tithe_exchange_step(p->g->ex, p->gradient, 0.25, &p->g->error);
         if (p->together) {
-            if (pthread_barrier_wait(p->together) == PTHREAD_BARRIER_SERIAL_THREAD) clocked_align(comm->self);
+            if (pthread_barrier_wait(p->together) == PTHREAD_BARRIER_SERIAL_THREAD) network_align(comm->self);
             pthread_barrier_wait(p->together);
         }
     }
@@ -47,7 +47,7 @@ static void *run_process(void *argument)
 }
 
 /* The process of a rank, or with rank == w->ranks that of a server of its own. */
-static void start(const wanted *w, clocked *net, unsigned rank, bool apart, pthread_barrier_t *together,
+static void start(const wanted *w, network *net, unsigned rank, bool apart, pthread_barrier_t *together,
                   process *p)
 {
     tithe_exchange_config config;
@@ -57,9 +57,9 @@ static void start(const wanted *w, clocked *net, unsigned rank, bool apart, pthr
                            .first = rank,
                            .local = serves ? 0 : 1,
                            .server = apart ? w->ranks : 0,
-                           .transport = &clocked_transport,
+                           .transport = &queues,
                            .self = net,
-                           .deadline = 60};
+                           .timeout = 60};
     *p = (process){.g = g,
                    .serves = serves,
                    .together = apart ? NULL : together,
@@ -76,11 +76,11 @@ typedef struct outcome {
 static outcome run_on(const wanted *w, bool apart, tithe_link link, tithe_rounds *stated)
 {
     static process all[MOST + 1];
-    clocked net;
+    network net;
     outcome o = {0};
     const unsigned count = w->ranks + apart;
     pthread_barrier_t together;
-    clocked_open(&net, w->ranks + 1, link);
+    network_start(&net, w->ranks + 1, link);
     assert_int_equal(pthread_barrier_init(&together, NULL, w->ranks), 0);
     for (unsigned p = 0; p < count; p++) start(w, &net, p, apart, &together, &all[p]);
     for (unsigned p = 0; p < w->ranks; p++) pthread_join(all[p].thread, NULL);
@@ -88,12 +88,12 @@ static outcome run_on(const wanted *w, bool apart, tithe_link link, tithe_rounds
         o.sent += (double)all[p].g->comm.sent_bytes;
         o.messages += (double)all[p].g->comm.sent_messages;
     }
-    o.time = clocked_time(&net);
+    o.time = network_time(&net);
     if (apart) {
         assert_int_equal(ti_comm_dismiss_server(&all[0].g->comm, NULL), TITHE_OK);
         pthread_join(all[w->ranks].thread, NULL);
     }
-    assert_true(clocked_is_empty(&net));
+    assert_true(network_is_empty(&net));
     for (unsigned p = 0; p < count; p++)
         expect(all[p].status == TITHE_OK, "%s, %s: %s", w->scheme, w->collective, all[p].g->error.text);
     /* a server knows the lengths of all frames, and so does everybody where there is none */
@@ -102,7 +102,7 @@ static outcome run_on(const wanted *w, bool apart, tithe_link link, tithe_rounds
         group_free(all[p].g);
         free(all[p].gradient);
     }
-    clocked_close(&net);
+    network_close(&net);
     pthread_barrier_destroy(&together);
     return o;
 }

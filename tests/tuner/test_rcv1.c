@@ -157,7 +157,7 @@ static double four_workers(const char *spec, const char *feedback, double target
 {
     enum { WORKERS = 4 };
     const size_t d = data.d;
-    tithe_comm comm = tithe_comm_local(WORKERS);
+    tithe_comm comm = ranks_here(WORKERS);
     tithe_codec *codec = codec_with(spec, (tithe_codec_options){.contractive = true, .open_level = true});
     tithe_cost *cost = NULL;
     tithe_exchange *ex = NULL;
