@@ -42,13 +42,7 @@ static process_part begin_mpi(train_settings *s, processes *p)
     }
     p->open = true;
     p->comm.deadline = s->deadline;
-    if (s->workers == 1) s->run.workers = p->comm.size; /* as many as mpirun started */
-    if (s->run.workers != p->comm.size) {
-        if (p->comm.first == 0)
-            text_fail("--workers says %u, but mpirun started %u processes: leave --workers out",
-                      s->run.workers, p->comm.size);
-        return PART_FAILED;
-    }
+    if (s->run.workers == 1) s->run.workers = p->comm.size; /* as many as mpirun started */
     return part_of(p);
 #else
     (void)s;

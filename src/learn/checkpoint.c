@@ -249,6 +249,8 @@ tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
             error, TITHE_E_SPEC, 0,
             "A checkpoint has no room for what the scheme learns in %u buckets: take a larger --bucket.",
             tithe_exchange_buckets(r->exchange));
+    const tithe_status status = r->o->checkpoint ? ti_checkpoint_expect_room(r, error) : TITHE_OK;
+    if (status) return status;
     return r->resumed ? ti_checkpoint_compare(r, r->resumed, error) : TITHE_OK;
 }
 

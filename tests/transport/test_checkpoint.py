@@ -147,10 +147,10 @@ def by_the_page():
     data = open(file, "rb").read()
     magic, version, length, step, n, seed, _, workers, parts, epochs, _, _, count, earlier, averaged, learned = struct.unpack_from(
         "<8sIIQQQQIIdddQQQQ", data)
-    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 2, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
+    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 3, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
     check(epochs == here["epochs"] and (count, earlier, averaged, learned) == (2, 2, 6, 0), f"page: {epochs} epochs, {count}, {earlier}, {averaged}")
     facts = dict(line.split(": ", 1) for line in data[112:112 + length].decode().splitlines())
-    check(facts["codec"].startswith("topk:keep=0.1") and facts["feedback"] == "ec" and facts["clients"] == "2", f"page: {facts}")
+    check(facts["codec"].startswith("topk:keep=0.1") and facts["feedback"] == "ec" and facts["clients"] == "2/round", f"page: {facts}")
     at = 112 + length + 3 * 8 * n
     check(sorted(struct.unpack_from("<3I", data, at)) == [0, 1, 2], "page: clients")
     at += 4 * workers
@@ -181,7 +181,7 @@ def bad_files(transports):
         "feedback": (["--feedback", "ef21"], ["feedback is ec there", "ef21 here"]),
         "estimator": (["--estimator", "sgd"], ["estimator is full there", "sgd here"]),
         "model": (["--model", "least-squares"], ["model is logistic", "least-squares here"]),
-        "data": (["--data", "w8a-like:scale=0.03"], ["the data is", "a9a", "w8a"]),
+        "data": (["--data", "w8a-like:scale=0.03"], ["data is", "a9a", "w8a"]),
         "l2": (["--l2", "0.5"], ["l2 is", "0.5 here"]),
         "momentum": (["--momentum", "0.5"], ["momentum is 0 there", "0.5 here"]),
     }
@@ -205,7 +205,7 @@ def bad_files(transports):
         "longer": (content + b"x", ["damaged"]),
         "a bit": (content[:2000] + bytes([content[2000] ^ 4]) + content[2001:], ["damaged", "checksum"]),
         "a trace": (b"# name: run\n", ["no checkpoint"]),
-        "a later version": (content[:8] + struct.pack("<I", 9) + content[12:], ["version 9", "version 2"]),
+        "a later version": (content[:8] + struct.pack("<I", 9) + content[12:], ["version 9", "versions 2 and 3"]),
     }
     for name, (data, words) in damaged.items():
         open(path("bad"), "wb").write(data)
