@@ -130,8 +130,8 @@ static void tell_apart(const description_row *a, const description_row *b, descr
 {
     size_t at = 0;
     while (a && b && at < a->value_length && at < b->value_length && a->value[at] == b->value[at]) at++;
-    snprintf(d->first, sizeof d->first, "none");
-    snprintf(d->second, sizeof d->second, "none");
+    snprintf(d->first, sizeof d->first, "(not given)");
+    snprintf(d->second, sizeof d->second, "(not given)");
     if (a) excerpt(d->first, sizeof d->first, a, at);
     if (b) excerpt(d->second, sizeof d->second, b, at);
 }

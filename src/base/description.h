@@ -37,7 +37,7 @@ void ti_description_copy(const description_row *row, char *value, size_t room, b
 
 void ti_description_add_row(description *d, const description_row *row);
 
-/* Where two texts differ first, with as much of the values as a sentence can take; "none" where a row is missing. */
+/* Where two texts differ first, with as much of the values as a sentence can take; "(not given)" where a row is missing. */
 typedef struct description_difference {
     char key[40], first[64], second[64];
 } description_difference;

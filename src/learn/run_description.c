@@ -38,7 +38,7 @@ void ti_describe_options(const tithe_train_options *o, unsigned flags, describe_
         if (!(row->flags & flags)) continue;
         const char *value = ti_option_write(o, row, room);
         if (value && row->flags & TITHE_OPTION_EVERYWHERE) value = "yes";
-        if (!value && what == DESCRIBE_ALL) value = "none";
+        if (!value && what == DESCRIBE_ALL) value = "(not given)";
         if (value) ti_description_add(d, row->name, "%s", value);
     }
 }

@@ -163,7 +163,7 @@ static void give_besides(group *g, const sample *s)
 static const char *named(const sample *s, const char *value)
 {
     const bool file = ti_option_find(s->name)->flags & TITHE_OPTION_EVERYWHERE;
-    return file && value ? "yes" : value ? value : "";
+    return !value ? "" : file ? "yes" : value;
 }
 
 /* All processes refuse, in one sentence that names the option and both sides. */
