@@ -117,15 +117,13 @@ typedef enum tithe_option_kind {
 } tithe_option_kind;
 
 enum {
-    TITHE_OPTION_AGREES = 1, /* has to be the same in all processes of a run */
-    TITHE_OPTION_EVERYWHERE =
-        2,                     /* has to be given to all processes or to none; the value is each one's own */
-    TITHE_OPTION_SERVER = 4,   /* a server without ranks needs it too */
-    TITHE_OPTION_SAVED = 8,    /* is in a checkpoint, from which tithe_train_options_resume sets it */
-    TITHE_OPTION_CHANGES = 16, /* and may be another one in the next part of the run */
-    TITHE_OPTION_ENDS = 32,    /* says where the run ends */
-    TITHE_OPTION_PARTS =
-        64 /* is about a run in several parts, and has no place among runs that are compared */
+    TITHE_OPTION_AGREES = 1,     /* has to be the same in all processes of a run */
+    TITHE_OPTION_EVERYWHERE = 2, /* given to all processes or to none, each with its own value */
+    TITHE_OPTION_SERVER = 4,     /* a server without ranks needs it too */
+    TITHE_OPTION_SAVED = 8,      /* is in a checkpoint, from which tithe_train_options_resume sets it */
+    TITHE_OPTION_CHANGES = 16,   /* and may be another one in the next part of the run */
+    TITHE_OPTION_ENDS = 32,      /* says where the run ends */
+    TITHE_OPTION_PARTS = 64      /* is about a run in several parts, and not for `tithe compare` */
 };
 
 typedef struct tithe_train_option {
@@ -170,7 +168,7 @@ typedef struct tithe_train_facts {
     double step_size;            /* of step 0 */
     double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
     double slowdown; /* predicted for compression both ways (horvath2022natural); NAN: no prediction */
-    const char *codec, *downlink, *feedback, *scheme, *collective, *tuner, *cost, *cost_unit;
+    const char *estimator, *codec, *downlink, *feedback, *scheme, *collective, *tuner, *cost, *cost_unit;
     unsigned buckets; /* messages of a worker in a step */
     size_t raw_bytes; /* of one uncompressed message */
 } tithe_train_facts;

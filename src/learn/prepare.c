@@ -262,18 +262,19 @@ tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *
 static void fill_facts(run *r)
 {
     tithe_train_facts *f = &r->facts;
-    const tithe_exchange_record names = tithe_exchange_last(r->exchange);
+    const tithe_train_options chosen = ti_run_resolved(r);
     f->data = r->share;
     f->problem = &r->problem;
     f->constants = r->constants;
     f->optimum = r->optimum.certified ? r->optimum.loss : NAN;
     f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
-    f->codec = tithe_codec_spec(r->codec);
-    f->downlink = r->downlink ? tithe_codec_spec(r->downlink) : "";
-    f->feedback = r->feedback->name;
-    f->scheme = names.scheme;
-    f->collective = names.collective;
-    f->tuner = r->tuner ? r->tuner->name : "fixed";
+    f->estimator = chosen.estimator;
+    f->codec = chosen.codec;
+    f->downlink = chosen.downlink ? chosen.downlink : "";
+    f->feedback = chosen.feedback;
+    f->scheme = chosen.scheme;
+    f->collective = chosen.collective;
+    f->tuner = chosen.tuner;
     f->cost = tithe_cost_spec(r->costs[0]);
     f->cost_unit = tithe_cost_unit(r->costs[0]);
     f->raw_bytes = r->exchange->raw_bytes;

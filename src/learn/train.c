@@ -65,7 +65,7 @@ static void fill_result(const run *r, tithe_train_result *result)
     snprintf(result->scheme, sizeof result->scheme, "%s", r->facts.scheme);
     snprintf(result->collective, sizeof result->collective, "%s", r->facts.collective);
     snprintf(result->tuner, sizeof result->tuner, "%s", r->facts.tuner);
-    snprintf(result->estimator, sizeof result->estimator, "%s", r->estimator->name);
+    snprintf(result->estimator, sizeof result->estimator, "%s", r->facts.estimator);
     if (result->x)
         memcpy(result->x, r->x, (r->size < result->x_room ? r->size : result->x_room) * sizeof *r->x);
 }

@@ -413,6 +413,37 @@ static void what_is_no_value_is_refused(void **state)
     }
 }
 
+static bool in_list(const char *const *list, const char *name)
+{
+    for (; *list; list++)
+        if (strcmp(*list, name) == 0) return true;
+    return false;
+}
+
+/* The other tests walk the flags, so a flag that is lost would take its test along. Whoever changes these lists changes what
+ * users may do, and docs/checkpoint.md. */
+static void flags_are_where_they_should_be(void **state)
+{
+    (void)state;
+    static const char *const own[] = {"features", "overlap", "threads", "deterministic", NULL};
+    static const char *const not_saved[] = {"threads", "checkpoint", "every", "resume", NULL};
+    static const char *const may_change[] = {
+        "positive",   "normalize",  "features",   "step-size", "steps",   "epochs",        "target-loss",
+        "target-gap", "no-optimum", "collective", "overlap",   "network", "deterministic", NULL};
+    static const char *const of_messages[] = {
+        "workers", "seed",   "codec", "downlink", "feedback", "downlink-feedback", "scheme", "collective",
+        "leader",  "bucket", "tuner", "level",    "cost",     "clients",           "count",  NULL};
+    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++) {
+        const unsigned together = TITHE_OPTION_AGREES | TITHE_OPTION_EVERYWHERE;
+        expect(!(row->flags & together) == in_list(own, row->name), "--%s and the others", row->name);
+        expect(!(row->flags & TITHE_OPTION_SAVED) == in_list(not_saved, row->name), "--%s, saved", row->name);
+        expect(!!(row->flags & TITHE_OPTION_CHANGES) == in_list(may_change, row->name), "--%s, changed",
+               row->name);
+        expect(!!(row->flags & TITHE_OPTION_SERVER) == in_list(of_messages, row->name), "--%s, the server",
+               row->name);
+    }
+}
+
 static void defaults_are_those_of_the_table(void **state)
 {
     (void)state;
@@ -463,6 +494,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(who_cannot_start_says_so),
         cmocka_unit_test(what_is_set_is_what_one_gets),
         cmocka_unit_test(what_is_no_value_is_refused),
+        cmocka_unit_test(flags_are_where_they_should_be),
         cmocka_unit_test(defaults_are_those_of_the_table),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
