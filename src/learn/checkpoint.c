@@ -242,6 +242,11 @@ tithe_status ti_checkpoint_begin(run *r, tithe_error *error)
     return r->o->checkpoint ? ti_checkpoint_try(r->o->checkpoint, error) : TITHE_OK;
 }
 
+tithe_status ti_checkpoint_expect_early(const run *r, tithe_error *error)
+{
+    return r->resumed ? ti_checkpoint_compare_early(r, r->resumed, error) : TITHE_OK;
+}
+
 tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
 {
     if (r->o->checkpoint && tithe_exchange_learned(r->exchange, NULL) > CHECKPOINT_MOST_LEARNED)

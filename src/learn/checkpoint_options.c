@@ -148,22 +148,49 @@ static tithe_status restate(const char *path, const checkpoint_head *h, bool fil
     return TITHE_OK;
 }
 
+static tithe_status compare(const char *path, const description *there, const description *here,
+                            bool (*counts)(const char *), tithe_error *error)
+{
+    description_difference d;
+    if (there->spoilt || here->spoilt)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to resume.");
+    if (!ti_description_differ(there->text, here->text, counts, &d)) return TITHE_OK;
+    return ti_fail(error, TITHE_E_MISMATCH, 0, "'%.60s' is of another run: %s is %s there, and %s here.",
+                   path, d.key, d.first, d.second);
+}
+
+/* Options that mean what they say before there is data or an exchange. */
+static bool is_known_early(const char *key)
+{
+    static const char *const later[] = {"data",  "model",  "l2",     "sampling",
+                                        "batch", "scheme", "leader", "cost"};
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (strcmp(key, later[i]) == 0) return false;
+    return ti_option_find(key) && has_to_stay(key);
+}
+
+tithe_status ti_checkpoint_compare_early(const run *r, const checkpoint_head *theirs, tithe_error *error)
+{
+    const tithe_train_options mine = ti_run_resolved(r);
+    description there = {0}, here = {0};
+    tithe_status status = restate(r->o->resume, theirs, false, &there, error);
+    ti_describe_options(&mine, TITHE_OPTION_SAVED, DESCRIBE_ALL, &here);
+    if (!status) status = compare(r->o->resume, &there, &here, is_known_early, error);
+    ti_description_free(&there);
+    ti_description_free(&here);
+    return status;
+}
+
 tithe_status ti_checkpoint_compare(const run *r, const checkpoint_head *theirs, tithe_error *error)
 {
     const char *path = r->o->resume;
     const bool files = theirs->version == CHECKPOINT_VERSION; /* older ones do not say what is in them */
     checkpoint_head mine;
     description there = {0}, here = {0};
-    description_difference d;
     ti_checkpoint_describe(r, &mine);
     tithe_status status = restate(path, theirs, files, &there, error);
     if (!status) status = restate(path, &mine, files, &here, error);
-    if (!status && (there.spoilt || here.spoilt))
-        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to resume.");
-    if (!status && ti_description_differ(there.text, here.text, has_to_stay, &d))
-        status =
-            ti_fail(error, TITHE_E_MISMATCH, 0, "'%.60s' is of another run: %s is %s there, and %s here.",
-                    path, d.key, d.first, d.second);
+    if (!status) status = compare(path, &there, &here, has_to_stay, error);
     ti_description_free(&there);
     ti_description_free(&here);
     return status;

@@ -15,7 +15,8 @@ tithe_status ti_checkpoint_expect_room(const run *r, tithe_error *error);
  * text may be anybody's: what is no option, or no value of one, is refused. */
 tithe_status ti_checkpoint_options(const char *path, const checkpoint_head *head,
                                    tithe_train_options *options, char **texts, tithe_error *error);
-/* Does the head belong to this run? Names both sides where it does not. */
+/* Does the head belong to this run? Names both sides where it does not. As far as codecs tell, and then all of it. */
+tithe_status ti_checkpoint_compare_early(const run *r, const checkpoint_head *head, tithe_error *error);
 tithe_status ti_checkpoint_compare(const run *r, const checkpoint_head *head, tithe_error *error);
 
 /* ACCOUNT_NUMBERS for each local worker. */

@@ -15,31 +15,55 @@ const tithe_train_option *ti_option_find(const char *name)
     return NULL;
 }
 
-/* ---- numbers in fields of several widths ------------------------------------------------------------------- */
+/* ---- fields: of several types and widths, so their bytes are copied ------------------------------------------- */
+
+static void put_bytes(tithe_train_options *o, const tithe_train_option *row, const void *value)
+{
+    memcpy((char *)o + row->place, value, row->size);
+}
+
+static void get_bytes(const tithe_train_options *o, const tithe_train_option *row, void *value)
+{
+    memcpy(value, (const char *)o + row->place, row->size);
+}
 
 static void put_whole(tithe_train_options *o, const tithe_train_option *row, uint64_t value)
 {
-    void *place = (char *)o + row->place;
-    if (row->size == sizeof(bool)) *(bool *)place = value != 0;
-    if (row->size == sizeof(uint32_t)) *(uint32_t *)place = (uint32_t)value;
-    if (row->size == sizeof(uint64_t)) *(uint64_t *)place = value;
+    const bool yes = value != 0;
+    const uint32_t half = (uint32_t)value;
+    if (row->size == sizeof yes) put_bytes(o, row, &yes);
+    if (row->size == sizeof half) put_bytes(o, row, &half);
+    if (row->size == sizeof value) put_bytes(o, row, &value);
 }
 
 static uint64_t get_whole(const tithe_train_options *o, const tithe_train_option *row)
 {
-    const void *place = (const char *)o + row->place;
-    if (row->size == sizeof(bool)) return *(const bool *)place;
-    return row->size == sizeof(uint32_t) ? *(const uint32_t *)place : *(const uint64_t *)place;
+    bool yes = false;
+    uint32_t half = 0;
+    uint64_t value = 0;
+    if (row->size == sizeof yes) get_bytes(o, row, &yes);
+    if (row->size == sizeof half) get_bytes(o, row, &half);
+    if (row->size == sizeof value) get_bytes(o, row, &value);
+    return yes + half + value;
 }
 
-static const char **text_place(const tithe_train_options *o, const tithe_train_option *row)
+static double get_real(const tithe_train_options *o, const tithe_train_option *row)
 {
-    return (const char **)((char *)o + row->place);
+    double value;
+    get_bytes(o, row, &value);
+    return value;
 }
 
-static double *real_place(const tithe_train_options *o, const tithe_train_option *row)
+static const char *get_text(const tithe_train_options *o, const tithe_train_option *row)
 {
-    return (double *)((char *)o + row->place);
+    const char *text;
+    get_bytes(o, row, &text);
+    return text;
+}
+
+static void put_text(tithe_train_options *o, const tithe_train_option *row, const char *text)
+{
+    put_bytes(o, row, &text);
 }
 
 /* ---- from text --------------------------------------------------------------------------------------------- */
@@ -91,7 +115,7 @@ static tithe_status read_real(tithe_train_options *o, const tithe_train_option *
     if (!*text || *end || !(value >= row->least && value <= row->most))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "--%s takes a number from %g to %g, not '%.80s'.",
                        row->name, row->least, row->most, text);
-    *real_place(o, row) = value;
+    put_bytes(o, row, &value);
     return TITHE_OK;
 }
 
@@ -171,12 +195,6 @@ static tithe_status read_bucket(tithe_train_options *o, const tithe_train_option
     return TITHE_OK;
 }
 
-static tithe_status read_text(tithe_train_options *o, const tithe_train_option *row, const char *text)
-{
-    *text_place(o, row) = text;
-    return TITHE_OK;
-}
-
 tithe_status ti_option_read(tithe_train_options *o, const tithe_train_option *row, const char *text,
                             tithe_error *error)
 {
@@ -193,7 +211,8 @@ tithe_status ti_option_read(tithe_train_options *o, const tithe_train_option *ro
     case TITHE_OPTION_TEXT:
     case TITHE_OPTION_FLAG: break;
     }
-    return read_text(o, row, text);
+    put_text(o, row, text);
+    return TITHE_OK;
 }
 
 tithe_status tithe_train_options_set(tithe_train_options *options, const char *name, const char *text,
@@ -236,9 +255,9 @@ static const char *write_bucket(uint64_t bytes, char *room)
 const char *ti_option_write(const tithe_train_options *o, const tithe_train_option *row,
                             char room[static OPTION_ROOM])
 {
-    if (row->kind == TITHE_OPTION_TEXT) return *text_place(o, row);
+    if (row->kind == TITHE_OPTION_TEXT) return get_text(o, row);
     if (row->kind == TITHE_OPTION_REAL) {
-        const double value = *real_place(o, row);
+        const double value = get_real(o, row);
         return value >= row->least ? write_real(value, room) : NULL; /* nor is it given if it is no number */
     }
     const uint64_t value = get_whole(o, row);
@@ -268,11 +287,11 @@ bool tithe_train_options_get(const tithe_train_options *options, const char *nam
 void ti_option_clear(tithe_train_options *o, const tithe_train_option *row)
 {
     if (row->kind == TITHE_OPTION_TEXT)
-        *text_place(o, row) = NULL;
+        put_text(o, row, NULL);
     else if (row->fallback)
         ti_option_read(o, row, row->fallback, NULL);
     else if (row->kind == TITHE_OPTION_REAL)
-        *real_place(o, row) = row->unset;
+        put_bytes(o, row, &row->unset);
     else
         put_whole(o, row, 0);
 }
@@ -288,5 +307,5 @@ tithe_train_options tithe_train_defaults(void)
 void ti_options_complete(tithe_train_options *o)
 {
     for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++)
-        if (row->kind == TITHE_OPTION_TEXT && !*text_place(o, row)) *text_place(o, row) = row->fallback;
+        if (row->kind == TITHE_OPTION_TEXT && !get_text(o, row)) put_text(o, row, row->fallback);
 }

@@ -288,6 +288,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     tithe_status status = expect_sense(r->o, error);
     if (!status) status = ti_checkpoint_begin(r, error);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
+    if (!status) status = ti_checkpoint_expect_early(r, error);
     if (!status && r->o->network) {
         status = ti_network_read(r->o->network, &r->network, error);
         if (!status && run_is_remote(r))

@@ -121,7 +121,8 @@ static void describe_facts(const run *r, description *d)
 static tithe_status expect_ranks(const run *r, tithe_error *error)
 {
     if (r->comm->size == r->o->workers) return TITHE_OK;
-    return ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.",
+    return ti_fail(error, TITHE_E_MISMATCH, 0,
+                   "There are %u ranks, but %u workers: start as many, or leave --workers out.",
                    r->comm->size, r->o->workers);
 }
 

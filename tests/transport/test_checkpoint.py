@@ -245,6 +245,8 @@ def options_of_the_file(transports):
     for more, words in ((["--seed", "8"], ["seed is 7 there", "8 here"]), (["--split", "shuffled"], ["split is sorted there", "shuffled here"]),
                         (["--momentum", "0"], ["momentum is 0.5 there", "0 here"]), (["--workers", "2"], ["workers is 3 there", "2 here"]),
                         (["--clients", "2/round"], ["clients is (not given) there", "2/round here"]),
+                        (["--downlink", "natural"], ["downlink is (not given) there", "all|natural here"]),
+                        (["--scheme", "star"], ["scheme is gather there", "star here"]),
                         (["--tuner", "best"], ["no tuner 'best'"]), (["--steps", "x"], ["--steps takes"])):
         lines = refused([tithe, "train", "--resume", file, *more], words, f"{more} with the file")
         check(len(lines) == 1, f"{more}: one sentence, not {lines}")
@@ -285,8 +287,7 @@ def version_2():
         check(resumed.returncode == 0, f"version 2: {resumed.stderr!r}")
         if resumed.returncode == 0:
             same(json.loads(whole.stdout), json.loads(resumed.stdout), "version 2")
-    refused([tithe, "train", "--resume", file, "--downlink-feedback", "none"], ["downlink-feedback is ec there", "none here"],
-            "version 2, another feedback")
+    refused([tithe, "train", "--resume", file, "--feedback", "ef21"], ["feedback is ec there", "ef21 here"], "version 2, another feedback")
     refused([tithe, "train", "--resume", file, "--bucket", "64"], ["bucket is off there", "64 here"], "version 2, buckets")
 
 
