@@ -42,13 +42,6 @@ bool amount_rate(const char *text, double *bytes_per_second)
     return read_amount(text, units, bytes_per_second);
 }
 
-bool amount_bytes(const char *text, double *bytes)
-{
-    static const unit units[] = {{"B", 1},      {"kB", 1e3},      {"MB", 1e6},         {"GB", 1e9},
-                                 {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {NULL, 0}};
-    return read_amount(text, units, bytes);
-}
-
 bool amount_list(const char *text, double *values, size_t most, size_t *count)
 {
     *count = 0;

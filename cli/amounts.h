@@ -10,9 +10,6 @@ bool amount_seconds(const char *text, double *seconds);
 /* "100Mbit", "10Gbit", "12MB" in bytes per second; a bare number is bytes per second. */
 bool amount_rate(const char *text, double *bytes_per_second);
 
-/* "64kB", "4MiB" in bytes; a bare number is bytes. */
-bool amount_bytes(const char *text, double *bytes);
-
 /* "0.1,0.01,0.001": positive numbers into room for `most`. */
 bool amount_list(const char *text, double *values, size_t most, size_t *count);
 

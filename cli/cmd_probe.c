@@ -70,7 +70,11 @@ static int probe(train_settings *s, double seconds, const char *out, const char 
         text_fail("A probe needs another process: --transport mpi under mpirun, or --transport zmq with "
                   "--local 2 or roles");
     if (part == PART_SERVED) status = p.status;
-    if (part == PART_FIRST || part == PART_OTHER) {
+    if ((part == PART_FIRST || part == PART_OTHER) && s->run.workers != tithe_comm_size(p.comm)) {
+        if (part == PART_FIRST)
+            text_fail("--workers says %u, but mpirun started %u processes: leave --workers out",
+                      s->run.workers, tithe_comm_size(p.comm));
+    } else if (part == PART_FIRST || part == PART_OTHER) {
         tithe_error error = {0};
         tithe_probe_link *links = text_memory(tithe_comm_size(p.comm) * sizeof *links);
         const tithe_status probed = tithe_probe(p.comm, seconds, links, &error);
@@ -91,9 +95,10 @@ int cmd_probe(int argc, char **argv)
     s.run.scheme = "gather"; /* workers talk to each other */
     const char *out = NULL, *json = NULL;
     double seconds = 5;
+    uint64_t workers = 1;
     option options[TRAIN_OPTIONS];
     size_t n = train_process_options(&s, options);
-    options[n++] = option_number("workers", "N", "zmq: how many workers there are", 2, 1000, &s.workers);
+    options[n++] = option_number("workers", "N", "zmq: how many workers there are", 2, 1000, &workers);
     options[n++] = option_real("seconds", "S", "about how long to measure (default 5)", 0.1, 3600, &seconds);
     options[n++] = option_text("out", "FILE", "write a cost file for --cost table:FILE", &out);
     options[n++] = option_json(&json);
@@ -111,8 +116,7 @@ int cmd_probe(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-    if (s.local) s.workers = s.local;
-    s.run.workers = (unsigned)s.workers;
+    s.run.workers = (unsigned)(s.local ? s.local : workers);
     if (out && !file_can_write(out)) return EXIT_BAD;
     return probe(&s, seconds, out, json);
 }

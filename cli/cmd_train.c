@@ -87,17 +87,17 @@ static int spread(train_settings *s, const char *line)
     return status;
 }
 
-int cmd_train(int argc, char **argv)
+/* What the command line says of a run, into s. False: the verb ends here with *status. */
+static bool read_options(train_settings *s, int argc, char **argv, int *status)
 {
-    train_settings s = train_settings_defaults();
-    char *line = train_command("train", argc, argv);
     option options[TRAIN_OPTIONS];
-    size_t n = train_options_table(&s, options);
-    n += train_process_options(&s, options + n);
+    size_t n = train_options_table(s, options);
+    n += train_process_options(s, options + n);
+    n += train_parts_options(s, options + n);
     options[n++] =
-        option_text("trace", "FILE", "write one line for each step that was looked at (CSV)", &s.trace);
-    options[n++] = option_text("report", "FILE", "draw the run on an HTML page", &s.report);
-    options[n++] = option_json(&s.json);
+        option_text("trace", "FILE", "write one line for each step that was looked at (CSV)", &s->trace);
+    options[n++] = option_text("report", "FILE", "draw the run on an HTML page", &s->report);
+    options[n++] = option_json(&s->json);
     options[n] = option_end();
     const command c = {
         .positionals = "",
@@ -114,15 +114,25 @@ int cmd_train(int argc, char **argv)
             "  tithe train --data a9a-like --workers 8 --codec natural --downlink natural --target-gap 1e-3 "
             "--json -",
     };
-    int count, status = EXIT_BAD;
-    if (!options_parse(&c, argc, argv, &count, &status)) {
-        free(line);
-        return status;
+    int count;
+    if (!options_parse(&c, argc, argv, &count, status)) return false;
+    *status = EXIT_BAD;
+    if (!s->run.resume) return true;
+    return train_options_resume(s) && options_parse(&c, argc, argv, &count, status);
+}
+
+int cmd_train(int argc, char **argv)
+{
+    train_settings s = train_settings_defaults();
+    char *line = train_command("train", argc, argv);
+    int status = EXIT_BAD;
+    if (read_options(&s, argc, argv, &status)) {
+        status = EXIT_BAD;
+        const bool sensible = train_options_finish(&s) && (!s.report || file_can_write(s.report)) &&
+                              (!s.json || json_alone(s.json) || file_can_write(s.json));
+        if (sensible) status = spread(&s, line);
     }
-    status = EXIT_BAD;
-    const bool sensible = train_options_finish(&s) && (!s.report || file_can_write(s.report)) &&
-                          (!s.json || json_alone(s.json) || file_can_write(s.json));
-    if (sensible) status = spread(&s, line);
+    train_settings_free(&s);
     free(line);
     return status;
 }

@@ -48,7 +48,8 @@ static void print_checkpoint(const char *name, const tithe_checkpoint *c, size_t
     printf("  %-18s  %s\n", "workers", text_group(c->workers).text);
     printf("  %-18s  %s\n", "parameters", text_group(c->n).text);
     printf("  %-18s  %llu\n", "seed", (unsigned long long)c->seed);
-    while (next_line(&line, key, sizeof key, value, sizeof value)) printf("  %-18s  %s\n", key, value);
+    while (next_line(&line, key, sizeof key, value, sizeof value))
+        if (strcmp(key, "workers") != 0 && strcmp(key, "seed") != 0) printf("  %-18s  %s\n", key, value);
     printf("  %-18s  up %s, back %s, sent in all %s; cost %s\n", "so far", text_bytes(c->uplink_bytes).text,
            text_bytes(c->downlink_bytes).text, text_bytes(c->sent_bytes).text, text_short(c->cost).text);
     printf("  %-18s  ", "holds");
@@ -79,7 +80,7 @@ static cJSON *checkpoint_json(const tithe_checkpoint *c, size_t length)
     json_count(json, "bytes", length);
     for (const char *line = c->text; next_line(&line, key, sizeof key, value, sizeof value);) {
         for (char *p = key; *p; p++)
-            if (*p == ' ') *p = '_';
+            if (*p == ' ' || *p == '-') *p = '_';
         if (!cJSON_HasObjectItem(json, key)) json_text(json, key, value);
     }
     return json;

@@ -63,6 +63,16 @@ option option_flag(const char *name, const char *doc, bool *target)
     return (option){.name = name, .doc = doc, .kind = OPTION_FLAG, .target = target};
 }
 
+option option_run(const tithe_train_option *row, tithe_train_options *target)
+{
+    return (option){.name = row->name,
+                    .argument = row->argument,
+                    .doc = row->doc,
+                    .fallback = row->fallback,
+                    .kind = OPTION_RUN,
+                    .target = target};
+}
+
 option option_json(const char **target)
 {
     return option_text(
@@ -87,8 +97,16 @@ static const char *verb_of(const command *c)
     return c->verb ? c->verb : text_verb();
 }
 
+static const char *doc_of(const option *o, char *room, size_t size)
+{
+    if (!o->fallback) return o->doc;
+    snprintf(room, size, "%s (default %s)", o->doc, o->fallback);
+    return room;
+}
+
 static void help(const command *c)
 {
+    char doc[512];
     printf("usage: tithe %s%s%s [options]\n\n", verb_of(c), *c->positionals ? " " : "", c->positionals);
     text_wrap(stdout, 0, 0, c->summary);
 
@@ -101,7 +119,7 @@ static void help(const command *c)
         const int filled =
             printf("  --%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
         printf("%*s", (int)(widest + 4) - filled, "");
-        text_wrap(stdout, widest + 4, widest + 4, o->doc);
+        text_wrap(stdout, widest + 4, widest + 4, doc_of(o, doc, sizeof doc));
     }
     printf("  %-*sthis page\n", (int)widest + 2, "--help");
     printf("\nExamples:\n%s\n", c->examples);
@@ -166,9 +184,30 @@ static int place_in(const char *choices, const char *word)
     }
 }
 
+static bool take_of_run(const option *o, const char *value)
+{
+    tithe_error error = {0};
+    const tithe_status status = tithe_train_options_set(o->target, o->name, value, &error);
+    if (status) text_fail_status(NULL, status, &error);
+    return !status;
+}
+
+static bool takes_no_value(const option *o)
+{
+    return o->kind == OPTION_FLAG || (o->kind == OPTION_RUN && !o->argument);
+}
+
+static bool take_flag(const option *o)
+{
+    if (o->kind == OPTION_RUN) return take_of_run(o, NULL);
+    *(bool *)o->target = true;
+    return true;
+}
+
 static bool take_value(const option *o, const char *value)
 {
     switch (o->kind) {
+    case OPTION_RUN: return take_of_run(o, value);
     case OPTION_TEXT:
         if (!*value) break;
         *(const char **)o->target = value;
@@ -238,13 +277,10 @@ static int take_option(const command *c, const char *word, const char *next)
     }
 
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
-    if (o->kind == OPTION_FLAG) {
-        if (value) {
-            text_fail("--%s takes no value; leave '=%s' out", o->name, value);
-            return 0;
-        }
-        *(bool *)o->target = true;
-        return 1;
+    if (takes_no_value(o)) {
+        if (!value) return take_flag(o);
+        text_fail("--%s takes no value; leave '=%s' out", o->name, value);
+        return 0;
     }
     if (value) return take_value(o, value) ? 1 : 0;
 

@@ -6,12 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tithe/learn.h"
+
 typedef enum option_kind {
     OPTION_TEXT,   /* target: const char **  */
     OPTION_NUMBER, /* target: uint64_t *, a whole number from min to max */
     OPTION_REAL,   /* target: double *, a finite number from least to most */
     OPTION_CHOICE, /* target: int *, the place in `choices` */
-    OPTION_FLAG    /* target: bool *, takes no argument */
+    OPTION_FLAG,   /* target: bool *, takes no argument */
+    OPTION_RUN     /* target: tithe_train_options *, as the library's table of its options has it */
 } option_kind;
 
 typedef struct option {
@@ -22,7 +25,8 @@ typedef struct option {
     void *target; /* untouched unless the option is given: it holds the default; the last one wins */
     uint64_t min, max;
     double least, most;
-    const char *choices; /* "f32|f64" */
+    const char *choices;  /* "f32|f64" */
+    const char *fallback; /* what --help adds to doc as the default; NULL: nothing */
 } option;
 
 typedef struct command {
@@ -55,6 +59,7 @@ option option_u32(const char *name, const char *argument, const char *doc, uint6
 option option_u64(const char *name, const char *argument, const char *doc, uint64_t *target);
 option option_choice(const char *name, const char *choices, const char *doc, int *target);
 option option_flag(const char *name, const char *doc, bool *target);
+option option_run(const tithe_train_option *row, tithe_train_options *target);
 option option_json(const char **target); /* --json FILE, the same for every verb */
 option option_end(void);
 

@@ -41,14 +41,7 @@ static process_part begin_mpi(train_settings *s, processes *p)
         return PART_FAILED;
     }
     tithe_comm_set_timeout(p->comm, s->deadline);
-    const unsigned started = tithe_comm_size(p->comm);
-    if (s->workers == 1) s->run.workers = started; /* as many as mpirun started */
-    if (s->run.workers != started) {
-        if (tithe_comm_rank(p->comm) == 0)
-            text_fail("--workers says %u, but mpirun started %u processes: leave --workers out",
-                      s->run.workers, started);
-        return PART_FAILED;
-    }
+    if (s->run.workers == 1) s->run.workers = tithe_comm_size(p->comm); /* as many as mpirun started */
     return part_of(p);
 #else
     (void)s;

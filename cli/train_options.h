@@ -9,9 +9,8 @@ enum { TRAIN_OPTIONS = 64 }; /* room for a table */
 
 typedef struct train_settings {
     tithe_train_options run;
-    int split, count, normalize, level, overlap;
-    uint64_t workers, batch, local_steps, features, threads;
-    const char *transport, *clients, *bucket;
+    char *resumed; /* texts of a checkpoint that `run` points into */
+    const char *transport;
     const char *role, *listen, *connect; /* of a zmq process */
     uint64_t local;                      /* start so many zmq workers, and the server, here */
     double deadline;
@@ -19,14 +18,20 @@ typedef struct train_settings {
 } train_settings;
 
 train_settings train_settings_defaults(void);
+void train_settings_free(train_settings *s);
 
 /* Rows for all options of a run, with `s` as their target; returns how many. No end is added. */
 size_t train_options_table(train_settings *s, option *table);
 
-/* The rows for transports and roles. */
+/* The rows for transports and roles; those for a run in several parts. */
 size_t train_process_options(train_settings *s, option *table);
+size_t train_parts_options(train_settings *s, option *table);
 
-/* After parsing: the numbers into s->run. False: something does not fit, and that was said. */
+/* After parsing a --resume: take the options of the checkpoint. Then parse again, so that those of the command line override
+ * them. False: it cannot be read, and that was said. */
+bool train_options_resume(train_settings *s);
+
+/* After parsing. False: something does not fit, and that was said. */
 bool train_options_finish(train_settings *s);
 
 #endif

@@ -113,7 +113,7 @@ static void at_begin(void *context, const tithe_train_facts *f)
     fact_number(l, "workers", s->run.workers);
     fact(l, "model", f->problem->spec);
     fact_number(l, "l2", f->problem->l2);
-    fact(l, "estimator", s->run.estimator ? s->run.estimator : "full");
+    fact(l, "estimator", f->estimator);
     fact(l, "sampling", s->run.sampling);
     fact(l, "codec", f->codec);
     fact(l, "downlink", f->downlink);

@@ -89,7 +89,9 @@ typedef enum comm_fold {
  * process's ranks, already folded. Does nothing when all ranks are here. */
 tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error);
 
-/* Do all processes say the same? Names both sides where two do not. */
+/* The handshake: do all processes say the same? `text` has rows "key: value" (base/description.h), as many as there are. Where
+ * two processes differ, or a server without ranks has something against it, all of them get TITHE_E_MISMATCH and the same
+ * sentence. */
 tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *error);
 
 /* Bytes of one rank to rank 0, or back. Called by all processes with the same rank and length; `bytes` matters to the two
@@ -99,7 +101,7 @@ tithe_status ti_comm_collect(tithe_comm *comm, unsigned rank, void *bytes, size_
 tithe_status ti_comm_deliver(tithe_comm *comm, unsigned rank, void *bytes, size_t length, tithe_error *error);
 
 /* What a process without ranks does: it serves the others until they are done. `step` is called for each exchange that
- * wants the server. `text` takes what the workers agreed on, and is checked by `accept` before anything else. */
+ * wants the server. What the workers agreed on is checked by `accept`, whose sentence becomes theirs. */
 typedef struct comm_service {
     void *context;
     tithe_status (*accept)(void *context, const char *text, tithe_error *error);

@@ -1,4 +1,4 @@
-/* together.c - sums and agreements among all processes.
+/* together.c - sums among all processes, and what a server without ranks does for them.
  *
  * Where every process has ranks (MPI), numbers are handed along the ranks, each adding its own, and the last one tells
  * all. Where there is a server without ranks (ZeroMQ), all send to it, and it folds in the same order. Both give the same
@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "comm/comm.h"
+#include "comm/agree.h"
 #include "comm/link_estimate.h"
 
 enum {
@@ -22,7 +22,7 @@ enum {
     CALL_DELIVER = 7,
     CALL_STATE = 8,
     CALL_PING = 9,
-    MOST_TEXT = 1024,
+    MOST_ASKED = 1024,   /* numbers in a fold that is timed */
     FOLD_BLOCK = 1 << 16 /* numbers: a server holds so many of each rank, however long the vector is */
 };
 
@@ -51,6 +51,11 @@ static tithe_status call(tithe_comm *comm, uint32_t what, uint32_t how, uint64_t
     put_u64(bytes + 8, n);
     const tithe_status status = ti_comm_send(comm, 0, comm->server, bytes, sizeof bytes, error);
     return status ? status : ti_comm_flush(comm, error);
+}
+
+tithe_status ti_comm_call_judge(tithe_comm *comm, tithe_error *error)
+{
+    return call(comm, CALL_AGREE, 0, 0, error);
 }
 
 tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error)
@@ -196,61 +201,6 @@ tithe_status ti_comm_deliver(tithe_comm *comm, unsigned rank, void *bytes, size_
     return pass_block(comm, CALL_DELIVER, rank, bytes, length, error);
 }
 
-/* ---- agreeing ----------------------------------------------------------------------------------------------- */
-
-static tithe_status compare(const char *mine, const char *theirs, unsigned me, unsigned them,
-                            tithe_error *error)
-{
-    if (strcmp(mine, theirs) == 0) return TITHE_OK;
-    size_t at = 0;
-    while (mine[at] && mine[at] == theirs[at]) at++;
-    while (at > 0 && mine[at - 1] != ';') at--; /* the start of what differs */
-    return ti_fail(error, TITHE_E_MISMATCH, them,
-                   "Rank %u has%.*s, but rank %u has%.*s: start all with the same options.", me,
-                   (int)strcspn(mine + at, ";"), mine + at, them, (int)strcspn(theirs + at, ";"),
-                   theirs + at);
-}
-
-/* Everybody tells the judge, who tells everybody the verdict: empty, or the sentence. */
-static tithe_status judge(tithe_comm *comm, unsigned judge_rank, const char *text, bool has_text,
-                          char *agreed, tithe_error *error)
-{
-    char theirs[MOST_TEXT], verdict[sizeof error->text] = "";
-    tithe_status status = TITHE_OK;
-    tithe_error found = {0};
-    if (has_text) memcpy(agreed, text, MOST_TEXT);
-    for (unsigned r = 0; r < comm->size && !status; r++) {
-        if (r == judge_rank) continue;
-        status = ti_comm_receive(comm, judge_rank, r, theirs, MOST_TEXT, error);
-        theirs[MOST_TEXT - 1] = 0;
-        if (!status && !has_text && r == 0) memcpy(agreed, theirs, MOST_TEXT);
-        if (!status && !verdict[0] && compare(agreed, theirs, 0, r, &found))
-            memcpy(verdict, found.text, sizeof verdict);
-    }
-    for (unsigned r = 0; r < comm->size && !status; r++)
-        if (r != judge_rank) status = ti_comm_send(comm, judge_rank, r, verdict, sizeof verdict, error);
-    if (!status) status = ti_comm_flush(comm, error);
-    if (!status && verdict[0]) return ti_fail(error, TITHE_E_MISMATCH, 0, "%s", verdict);
-    return status;
-}
-
-tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *error)
-{
-    if (!comm->transport || comm->local == comm->size) return TITHE_OK;
-    char mine[MOST_TEXT] = "", agreed[MOST_TEXT];
-    for (size_t i = 0; text[i] && i + 1 < MOST_TEXT; i++) mine[i] = text[i];
-    tithe_status status = call(comm, CALL_AGREE, 0, 0, error);
-    if (status) return status;
-    if (comm->first == comm->server) return judge(comm, comm->server, mine, true, agreed, error);
-    char verdict[sizeof error->text];
-    status = ti_comm_send(comm, comm->first, comm->server, mine, MOST_TEXT, error);
-    if (!status) status = ti_comm_flush(comm, error);
-    if (!status) status = ti_comm_receive(comm, comm->first, comm->server, verdict, sizeof verdict, error);
-    verdict[sizeof verdict - 1] = 0;
-    if (!status && verdict[0]) return ti_fail(error, TITHE_E_MISMATCH, 0, "%s", verdict);
-    return status;
-}
-
 /* ---- the server ---------------------------------------------------------------------------------------------- */
 
 /* When did the message come that was just asked for? Nobody knows (NAN) unless it was waited for: others wait in a queue. */
@@ -286,7 +236,7 @@ static tithe_status fold_timed(tithe_comm *comm, double *rows, double *came, siz
 static tithe_status serve_asked(tithe_comm *comm, size_t n, double called, tithe_error *error)
 {
     const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
-    double *rows = n <= MOST_TEXT ? malloc((n + 3) * comm->size * sizeof *rows) : NULL;
+    double *rows = n <= MOST_ASKED ? malloc((n + 3) * comm->size * sizeof *rows) : NULL;
     if (!rows)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
     double *came = rows + (n + 2) * comm->size;
@@ -347,9 +297,7 @@ tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_
         } else if (what == CALL_PING) {
             status = ti_comm_answer_ping(comm, get_u32(bytes + 4), get_u64(bytes + 8), error);
         } else if (what == CALL_AGREE) {
-            char agreed[MOST_TEXT] = "";
-            status = judge(comm, comm->server, NULL, false, agreed, error);
-            if (!status) status = service->accept(service->context, agreed, error);
+            status = ti_comm_judge(comm, NULL, service, error);
         } else if (what == CALL_STEP) {
             status = service->step(service->context, error);
         } else if (what == CALL_COLLECT) {

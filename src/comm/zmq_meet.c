@@ -59,10 +59,6 @@ static enum hello_answer judge_hello(const zmq_state *s, const wire_arrival *a, 
     else if (get_u32(hello + 4) != o->workers)
         snprintf(why, room, "The server waits for %u workers, but a worker expects %u.", o->workers,
                  get_u32(hello + 4));
-    else if (get_u32(hello + 8) != (uint32_t)o->peers)
-        snprintf(
-            why, room,
-            "Server and worker disagree on whether workers talk to each other: give both the same scheme.");
     else
         return TAKE_IT;
     return REFUSE_IT;
@@ -112,6 +108,19 @@ static void receive_guest(zmq_state *s, const tithe_zmq_options *o, guests *g, c
     }
 }
 
+/* A worker that has another idea of who talks to whom is one of this run all the same. So it is let in, and when all are here
+ * all are told, where otherwise the rest would wait for the one that was sent away. */
+static tithe_status expect_agreement(const guests *g, const tithe_zmq_options *o, tithe_error *error)
+{
+    for (unsigned i = 0; i < g->here; i++)
+        if ((g->book[(size_t)i * MOST_ADDRESS] != 0) !=
+            o->peers) /* who talks to others says where it listens */
+            return ti_fail(error, TITHE_E_MISMATCH, i,
+                           "The server and a worker disagree on whether workers talk to each other: give all "
+                           "the same --scheme and --downlink.");
+    return TITHE_OK;
+}
+
 static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, uint8_t *book,
                                      tithe_error *error)
 {
@@ -130,7 +139,7 @@ static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, u
         receive_guest(s, o, &g, &a);
         ti_wire_drop(a.body);
     }
-    return status;
+    return status ? status : expect_agreement(&g, o, error);
 }
 
 static bool draw_number(uint8_t *number)

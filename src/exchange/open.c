@@ -1,19 +1,23 @@
 /* open.c - an exchange from two words, for a host program that has no wish for more. */
-#include <stdio.h>
-
+#include "base/description.h"
 #include "exchange/exchange.h"
 
 /* What has to be the same in all processes: better to hear of it now than to hang in the first step. */
 static tithe_status agree(tithe_comm *comm, const tithe_exchange *ex, tithe_error *error)
 {
     if (comm->server == comm->size) return TITHE_OK; /* that server may be busy with something else */
-    char text[600];
-    snprintf(text, sizeof text, " n=%zu; codec %.400s; feedback %s; scheme %s;", ex->n,
-             tithe_codec_spec(ex->config.codec), ex->config.feedback->name, ex->scheme->name);
+    description d = {0};
+    ti_description_add(&d, "n", "%zu", ex->n);
+    ti_description_add(&d, "codec", "%s", tithe_codec_spec(ex->config.codec));
+    ti_description_add(&d, "feedback", "%s", ex->config.feedback->name);
+    ti_description_add(&d, "scheme", "%s", ex->scheme->name);
     const char *phase = comm->phase;
     comm->phase = "opening an exchange";
-    const tithe_status status = ti_comm_agree(comm, text, error);
+    const tithe_status status =
+        d.spoilt ? ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to open an exchange.")
+                 : ti_comm_agree(comm, d.text, error);
     comm->phase = phase;
+    ti_description_free(&d);
     return status;
 }
 

@@ -242,6 +242,11 @@ tithe_status ti_checkpoint_begin(run *r, tithe_error *error)
     return r->o->checkpoint ? ti_checkpoint_try(r->o->checkpoint, error) : TITHE_OK;
 }
 
+tithe_status ti_checkpoint_expect_early(const run *r, tithe_error *error)
+{
+    return r->resumed ? ti_checkpoint_compare_early(r, r->resumed, error) : TITHE_OK;
+}
+
 tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
 {
     if (r->o->checkpoint && tithe_exchange_learned(r->exchange, NULL) > CHECKPOINT_MOST_LEARNED)
@@ -249,6 +254,8 @@ tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
             error, TITHE_E_SPEC, 0,
             "A checkpoint has no room for what the scheme learns in %u buckets: take a larger --bucket.",
             tithe_exchange_buckets(r->exchange));
+    const tithe_status status = r->o->checkpoint ? ti_checkpoint_expect_room(r, error) : TITHE_OK;
+    if (status) return status;
     return r->resumed ? ti_checkpoint_compare(r, r->resumed, error) : TITHE_OK;
 }
 

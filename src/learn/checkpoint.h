@@ -9,7 +9,8 @@
 
 /* Before any work: is the file to resume from there and whole, can the other one be written? */
 tithe_status ti_checkpoint_begin(run *r, tithe_error *error);
-/* When everything is known: is it a checkpoint of this run? */
+/* Is it a checkpoint of this run? Asked when there are codecs, so that nobody reads data in vain, and when everything is known. */
+tithe_status ti_checkpoint_expect_early(const run *r, tithe_error *error);
 tithe_status ti_checkpoint_expect(run *r, tithe_error *error);
 /* Put the run where the file left it. */
 tithe_status ti_checkpoint_load(run *r, tithe_error *error);

@@ -75,10 +75,11 @@ tithe_status ti_checkpoint_read_head(const char *name, const uint8_t *p, size_t 
 {
     if (length < sizeof magic || memcmp(p, magic, sizeof magic) != 0)
         return ti_fail(error, TITHE_E_CORRUPT, 0, "'%.100s' is no checkpoint.", name);
-    if (length >= 12 && get_u32(p + 8) != CHECKPOINT_VERSION)
+    const uint32_t version = length >= 12 ? get_u32(p + 8) : CHECKPOINT_VERSION;
+    if (version < CHECKPOINT_OLDEST || version > CHECKPOINT_VERSION)
         return ti_fail(error, TITHE_E_MISMATCH, 8,
-                       "'%.100s' is a checkpoint of version %lu, but this Tithe reads version %d.", name,
-                       (unsigned long)get_u32(p + 8), CHECKPOINT_VERSION);
+                       "'%.100s' is a checkpoint of version %lu, but this Tithe reads versions %d and %d.",
+                       name, (unsigned long)version, CHECKPOINT_OLDEST, CHECKPOINT_VERSION);
     const uint32_t text = length >= 16 ? get_u32(p + 12) : 0;
     if (length < CHECKPOINT_HEAD || (text <= CHECKPOINT_TEXT && length < CHECKPOINT_HEAD + (size_t)text))
         return ti_fail(error, TITHE_E_CORRUPT, length, "'%.100s' is cut off: it ends in the head.", name);
@@ -88,6 +89,7 @@ tithe_status ti_checkpoint_read_head(const char *name, const uint8_t *p, size_t 
                            .n = get_u64(p + 24),
                            .seed = get_u64(p + 32),
                            .data = get_u64(p + 40),
+                           .version = version,
                            .workers = get_u32(p + 48),
                            .parts = get_u32(p + 52),
                            .epochs = get_f64(p + 56),

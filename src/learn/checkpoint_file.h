@@ -10,7 +10,8 @@
 #include "tithe/status.h"
 
 enum {
-    CHECKPOINT_VERSION = 2,
+    CHECKPOINT_VERSION = 3,
+    CHECKPOINT_OLDEST = 2,  /* the same but for the words of its text */
     CHECKPOINT_HEAD = 112,  /* bytes, then the text */
     CHECKPOINT_TEXT = 4096, /* the longest text */
     CHECKPOINT_TAIL = 4,    /* CRC-32C of all before it */
@@ -70,12 +71,12 @@ typedef enum account_number {
 
 typedef struct checkpoint_head {
     uint64_t step, n, seed, data; /* data: the hash of the data set */
-    uint32_t workers, parts;
+    uint32_t version, workers, parts;
     double epochs, seconds;
     double average_ratio; /* average.h */
     uint64_t average_count, average_earlier, average_steps;
     uint64_t learned;               /* numbers of the scheme (exchange.h) */
-    char text[CHECKPOINT_TEXT + 1]; /* lines "key: value" */
+    char text[CHECKPOINT_TEXT + 1]; /* rows "key: value" (base/description.h) */
 } checkpoint_head;
 
 /* Returns the bytes that were written, at most CHECKPOINT_HEAD + CHECKPOINT_TEXT. */

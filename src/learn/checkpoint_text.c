@@ -2,14 +2,13 @@
 #include "learn/checkpoint_text.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "comm/comm.h"
 #include "exchange/exchange.h"
-#include "tithe/tithe.h"
+#include "learn/run_description.h"
 
 /* ---- the description ------------------------------------------------------------------------------------- */
 
@@ -23,57 +22,34 @@ uint32_t ti_checkpoint_parts(const run *r)
            (r->clients ? PART_CLIENTS : 0u) | (r->momentum ? PART_MOMENTUM : 0u);
 }
 
-/* A line of the description; what a terminal or a reader would stumble over becomes a blank. */
-__attribute__((format(printf, 3, 4))) static void add_line(char *text, const char *key, const char *format,
-                                                           ...)
+/* Of the options what the next part of the run needs; the end, the collective and the like as they were asked for. */
+static void write_rows(const run *r, description *d)
 {
-    enum { LONGEST_LINE = 1200 };
-    const size_t used = strlen(text), room = CHECKPOINT_TEXT - used; /* and one more for the end */
-    char value[LONGEST_LINE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(value, sizeof value, format, arguments);
-    va_end(arguments);
-    for (char *c = value; *c; c++)
-        if ((unsigned char)*c < 32 || *c == 127) *c = ' ';
-    if (strlen(key) + strlen(value) + 3 <= room) snprintf(text + used, room + 1, "%s: %s\n", key, value);
+    tithe_train_options o = ti_run_resolved(r);
+    o.collective = r->o->collective;
+    o.l2 = r->problem.l2;
+    ti_describe_options(&o, TITHE_OPTION_SAVED, DESCRIBE_GIVEN, d);
+    ti_description_append(d, r->files.text);
 }
 
-/* Everything that decides what the next step does. What a user may change on the way is left out: where it ends, threads,
- * transport, step size and collective. */
-static void write_text(const run *r, char *text)
+tithe_status ti_checkpoint_expect_room(const run *r, tithe_error *error)
 {
-    static const char *const splits[] = {"shuffled", "contiguous", "sorted"};
-    const tithe_train_options *o = r->o;
-    const bool batches = r->estimator == &ti_estimator_minibatch;
-    text[0] = 0;
-    add_line(text, "data", "%s", r->share->name);
-    add_line(text, "model", "%s", r->problem.spec);
-    add_line(text, "l2", "%.17g", r->problem.l2);
-    add_line(text, "split", "%s", splits[o->split]);
-    add_line(text, "estimator", "%s", r->estimator->name);
-    add_line(text, "sampling", "%s", or_else(o->sampling, "uniform"));
-    add_line(text, "batch", "%zu", batches ? r->estimate.batch : (size_t)1);
-    add_line(text, "local steps", "%u", o->local_steps);
-    add_line(text, "momentum", "%.17g", o->momentum);
-    add_line(text, "average", "%s", or_else(o->average, "none"));
-    add_line(text, "clients", "%u", r->clients ? o->clients : o->workers);
-    add_line(text, "codec", "%s", tithe_codec_spec(r->codec));
-    add_line(text, "downlink", "%s", r->downlink ? tithe_codec_spec(r->downlink) : "all|raw");
-    add_line(text, "feedback", "%s", r->feedback->name);
-    add_line(text, "downlink feedback", "%s", r->downlink_feedback->name);
-    add_line(text, "scheme", "%s", r->exchange->scheme->name);
-    add_line(text, "leader", "%s", or_else(o->leader, "round-robin"));
-    add_line(text, "bucket", "%zu", o->bucket_bytes);
-    add_line(text, "tuner", "%s", r->tuner ? r->tuner->name : "fixed");
-    add_line(text, "level", "%s", o->shared_level ? "shared" : "local");
-    add_line(text, "cost", "%s", or_else(o->cost, "bits"));
-    add_line(text, "count", "%s", o->count_paper ? "paper" : "frame");
+    description d = {0};
+    write_rows(r, &d);
+    const size_t length = d.length;
+    const bool spoilt = d.spoilt;
+    ti_description_free(&d);
+    if (spoilt) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a checkpoint.");
+    if (length <= CHECKPOINT_TEXT) return TITHE_OK;
+    return ti_fail(error, TITHE_E_SPEC, 0,
+                   "A checkpoint has room for %d letters of options, but there are %zu: take shorter names.",
+                   CHECKPOINT_TEXT, length);
 }
 
 void ti_checkpoint_describe(const run *r, checkpoint_head *head)
 {
-    *head = (checkpoint_head){.step = r->step,
+    *head = (checkpoint_head){.version = CHECKPOINT_VERSION,
+                              .step = r->step,
                               .n = r->size,
                               .seed = r->o->seed,
                               .data = r->share->hash,
@@ -86,67 +62,10 @@ void ti_checkpoint_describe(const run *r, checkpoint_head *head)
                               .average_earlier = r->average.earlier,
                               .average_steps = r->average.steps,
                               .learned = tithe_exchange_learned(r->exchange, NULL)};
-    write_text(r, head->text);
-}
-
-static tithe_status differs(const char *path, const char *what, const char *theirs, const char *mine,
-                            tithe_error *error)
-{
-    return ti_fail(error, TITHE_E_MISMATCH, 0, "'%.60s' is of another run: %s is %.*s there, and %.*s here.",
-                   path, what, (int)(strcspn(theirs, "\n") < 50 ? strcspn(theirs, "\n") : 50), theirs,
-                   (int)(strcspn(mine, "\n") < 50 ? strcspn(mine, "\n") : 50), mine);
-}
-
-static tithe_status compare_number(const char *path, const char *what, const char *format, uint64_t theirs,
-                                   uint64_t mine, tithe_error *error)
-{
-    char a[32], b[32];
-    if (theirs == mine) return TITHE_OK;
-    const bool hex = *format == 'x';
-    snprintf(a, sizeof a, hex ? "%016llx" : "%llu", (unsigned long long)theirs);
-    snprintf(b, sizeof b, hex ? "%016llx" : "%llu", (unsigned long long)mine);
-    return differs(path, what, a, b, error);
-}
-
-/* Line by line: the first that differs is named. */
-static tithe_status compare_text(const char *path, const char *theirs, const char *mine, tithe_error *error)
-{
-    char key[40];
-    while (*theirs && *mine) {
-        const size_t a = strcspn(theirs, "\n"), b = strcspn(mine, "\n"), colon = strcspn(mine, ":");
-        if (a != b || strncmp(theirs, mine, a) != 0) {
-            snprintf(key, sizeof key, "%.*s", (int)colon, mine);
-            const bool same_key = strncmp(theirs, mine, colon + 2) == 0;
-            if (!same_key) break;
-            if (strcmp(key, "data") != 0)
-                return differs(path, key, theirs + colon + 2, mine + colon + 2, error);
-        } /* a set may be called otherwise: its hash was compared */
-        theirs += a + (theirs[a] == '\n');
-        mine += b + (mine[b] == '\n');
-    }
-    if (!*theirs && !*mine) return TITHE_OK;
-    return ti_fail(error, TITHE_E_MISMATCH, 0, "'%.100s' is of another run: it is described in other words.",
-                   path);
-}
-
-tithe_status ti_checkpoint_compare(const run *r, const checkpoint_head *theirs, tithe_error *error)
-{
-    checkpoint_head mine;
-    const char *path = r->o->resume;
-    ti_checkpoint_describe(r, &mine);
-    tithe_status status =
-        compare_number(path, "the number of workers", "", theirs->workers, mine.workers, error);
-    if (!status) status = compare_number(path, "the seed", "", theirs->seed, mine.seed, error);
-    if (!status && theirs->data != mine.data &&
-        strncmp(theirs->text, mine.text, strcspn(mine.text, "\n") + 1) != 0)
-        status = differs(path, "the data", theirs->text + 6, mine.text + 6, error);
-    if (!status) status = compare_number(path, "the hash of the data", "x", theirs->data, mine.data, error);
-    if (!status) status = compare_text(path, theirs->text, mine.text, error);
-    if (!status) status = compare_number(path, "the number of parameters", "", theirs->n, mine.n, error);
-    if (!status)
-        status = compare_number(path, "what the scheme learned", "", theirs->learned, mine.learned, error);
-    if (!status) status = compare_number(path, "what is kept", "", theirs->parts, mine.parts, error);
-    return status;
+    description d = {0};
+    write_rows(r, &d);
+    snprintf(head->text, sizeof head->text, "%s", d.spoilt ? "" : d.text);
+    ti_description_free(&d);
 }
 
 /* ---- the accounts ---------------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ static tithe_status find_tuner(const char *spec, const char *name, const tithe_t
     tithe_codec *codec;
     tithe_status status = make_codec(spec, false, true, &codec, error);
     if (status) return status;
-    name = or_else(name, codec->has_level ? "fixed" : "cat");
+    if (!name) name = codec->has_level ? "fixed" : "cat";
     tithe_codec_free(codec);
     *tuner = NULL;
     if (strcmp(name, "fixed") == 0) return TITHE_OK;
@@ -44,7 +44,7 @@ static tithe_status find_tuner(const char *spec, const char *name, const tithe_t
 /* "802.15.4;ethernet-udp": clients on different links. What is added up must be of one kind. */
 static tithe_status make_costs(run *r, tithe_error *error)
 {
-    const char *text = or_else(r->o->cost, "bits");
+    const char *text = r->o->cost;
     size_t count = 1;
     for (const char *c = text; *c; c++) count += *c == ';';
     r->costs = calloc(count, sizeof(tithe_cost *));
@@ -72,7 +72,7 @@ static tithe_status make_costs(run *r, tithe_error *error)
 tithe_status ti_run_codecs(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
-    const char *spec = or_else(o->codec, "all|raw"), *feedback = o->feedback;
+    const char *spec = o->codec, *feedback = o->feedback;
     tithe_status status = TITHE_OK;
     if (!feedback) status = default_feedback(spec, &feedback, error);
     if (!status) status = tithe_feedback_find(feedback, &r->feedback, error);
@@ -80,13 +80,12 @@ tithe_status ti_run_codecs(run *r, tithe_error *error)
     if (!status)
         status = make_codec(spec, r->feedback->contracts || r->tuner, r->tuner != NULL, &r->codec, error);
     if (!status) status = make_costs(r, error);
-    if (!status)
-        status = tithe_feedback_find(or_else(o->downlink_feedback, "none"), &r->downlink_feedback, error);
+    if (!status) status = tithe_feedback_find(o->downlink_feedback, &r->downlink_feedback, error);
     if (!status && o->downlink) status = find_tuner(o->downlink, NULL, &r->downlink_tuner, error);
     if (!status && o->downlink)
         status = make_codec(o->downlink, r->downlink_feedback->contracts || r->downlink_tuner,
                             r->downlink_tuner != NULL, &r->downlink, error);
-    if (!status && o->downlink_feedback && r->downlink_feedback->keeps && !o->downlink)
+    if (!status && r->downlink_feedback->keeps && !o->downlink)
         status = ti_fail(
             error, TITHE_E_SPEC, 0,
             "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");

@@ -10,7 +10,8 @@
 #include "learn/checkpoint.h"
 #include "learn/constants.h"
 #include "learn/rows.h"
-#include "learn/run.h"
+#include "learn/run_description.h"
+#include "learn/run_options.h"
 #include "tithe/tithe.h"
 
 bool ti_run_progress(run *r, const char *what, double done)
@@ -27,6 +28,18 @@ void ti_run_ask_to_stop(run *r)
 
 /* ---- data and problem ---------------------------------------------------------------------------------- */
 
+static tithe_status make_problem(run *r, double l2, tithe_error *error)
+{
+    return tithe_problem_make(r->o->model, r->share, l2, run_is_remote(r) ? r->comm : NULL, r->pool,
+                              &r->problem, error);
+}
+
+/* The default penalty is found together with the others, so not before it is known that they mean the same run. */
+static tithe_status choose_penalty(run *r, tithe_error *error)
+{
+    return r->o->l2 < 0 ? make_problem(r, r->o->l2, error) : TITHE_OK;
+}
+
 static tithe_status open_data(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
@@ -35,7 +48,7 @@ static tithe_status open_data(run *r, tithe_error *error)
                        "There is no data: name a file or a set of `tithe list data`.");
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
-    tithe_status status = tithe_model_find(or_else(o->model, "logistic"), &model, params, error);
+    tithe_status status = tithe_model_find(o->model, &model, params, error);
     if (status) return status;
     ti_run_progress(r, "reading data", NAN);
     tithe_data_options reading = o->reading;
@@ -43,13 +56,12 @@ static tithe_status open_data(run *r, tithe_error *error)
     tithe_data *all = NULL;
     status = tithe_data_open(o->data, &reading, &all, error);
     if (!status)
-        status = tithe_data_share(all, o->workers, o->split, o->seed, r->comm->first, r->comm->local,
+        status = tithe_data_share(all, r->comm->size, o->split, o->seed, r->comm->first, r->comm->local,
                                   &r->share, error);
     tithe_data_free(all);
     if (status) return status;
     r->m = (double)r->share->total_rows / r->share->workers;
-    return tithe_problem_make(or_else(o->model, "logistic"), r->share, o->l2,
-                              run_is_remote(r) ? r->comm : NULL, r->pool, &r->problem, error);
+    return make_problem(r, o->l2 < 0 ? 0 : o->l2, error);
 }
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
@@ -73,9 +85,9 @@ static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 static tithe_status make_estimate(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
-    tithe_status status = ti_estimator_find(or_else(o->estimator, "full"), &r->estimator, error);
+    tithe_status status = ti_estimator_find(o->estimator, &r->estimator, error);
     if (status) return status;
-    const char *how = or_else(o->sampling, "uniform");
+    const char *how = o->sampling;
     if (strcmp(how, "uniform") != 0 && !r->estimator->samples)
         return ti_fail(error, TITHE_E_SPEC, 0,
                        "--sampling has no meaning for the estimator '%s', which takes all rows.",
@@ -91,47 +103,12 @@ static tithe_status make_estimate(run *r, tithe_error *error)
     return TITHE_OK;
 }
 
-/* ---- what all processes have in common ------------------------------------------------------------------ */
-
-/* "784000+850": for a server, which has no model to ask. */
-static void list_layers(const run *r, char *text, size_t room)
-{
-    size_t used = 0;
-    snprintf(text, room, "%zu", r->size);
-    for (size_t l = 0; l < r->layer_count && used < room; l++)
-        used += (size_t)snprintf(text + used, room - used, "%s%zu", l ? "+" : "", r->layers[l]);
-}
-
-/* The server reads n, layers and buckets from it. */
-static tithe_status agree(run *r, tithe_error *error)
-{
-    const tithe_train_options *o = r->o;
-    char text[1000], layers[24 * MOST_LAYERS];
-    list_layers(r, layers, sizeof layers);
-    snprintf(text, sizeof text,
-             " n=%zu; layers %s; bucket %zu; tithe %s; checkpoint %s every %llu; resume %s; data %016llx; "
-             "seed %llu; %u workers; "
-             "model %s; l2 %.17g; codec %s; downlink %s; feedback %s; "
-             "downlink feedback %s; scheme %s over %s; leader %s; estimator %s; sampling %s; step size %s; "
-             "cost %s; average %s; batch %zu; "
-             "local steps %u; momentum %g; clients %u; shared level %d",
-             r->size, layers, o->bucket_bytes, tithe_version(), o->checkpoint ? "yes" : "no",
-             (unsigned long long)o->every, o->resume ? "yes" : "no", (unsigned long long)r->share->hash,
-             (unsigned long long)o->seed, o->workers, r->problem.spec, r->problem.l2,
-             tithe_codec_spec(r->codec), r->downlink ? tithe_codec_spec(r->downlink) : "-", r->feedback->name,
-             r->downlink_feedback->name, r->exchange->scheme->name, r->exchange->collective_name,
-             or_else(o->leader, "round-robin"), r->estimator->name, or_else(o->sampling, "uniform"),
-             or_else(o->step_size, "auto"), or_else(o->cost, "bits"), or_else(o->average, "none"), o->batch,
-             o->local_steps, o->momentum, o->clients, o->shared_level);
-    return ti_comm_agree(r->comm, text, error);
-}
-
 /* ---- step size and theory ------------------------------------------------------------------------------ */
 
 /* All constants with the penalty counted in, as the formulas want them. */
 static tithe_status choose_step(run *r, tithe_error *error)
 {
-    tithe_status status = ti_steps_read(or_else(r->o->step_size, "auto"), &r->steps, error);
+    tithe_status status = ti_steps_read(r->o->step_size, &r->steps, error);
     if (status) return status;
     const tithe_model *model = r->problem.model;
     const double penalty = model->penalty_curvature * r->problem.l2, n = r->o->workers;
@@ -268,14 +245,16 @@ static tithe_status expect_sense(const tithe_train_options *o, tithe_error *erro
 tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error)
 {
     if (!options) return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options are needed.");
-    run r = {.o = options};
+    tithe_train_options o = *options;
+    ti_options_complete(&o);
+    run r = {.o = &o};
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
-    tithe_status status = expect_sense(options, error);
+    tithe_status status = expect_sense(&o, error);
     if (!status) status = ti_run_codecs(&r, error);
-    if (!status) status = tithe_model_find(or_else(options->model, "logistic"), &model, params, error);
-    if (!status) status = ti_estimator_find(or_else(options->estimator, "full"), &r.estimator, error);
-    if (!status) status = ti_steps_read(or_else(options->step_size, "auto"), &r.steps, error);
+    if (!status) status = tithe_model_find(o.model, &model, params, error);
+    if (!status) status = ti_estimator_find(o.estimator, &r.estimator, error);
+    if (!status) status = ti_steps_read(o.step_size, &r.steps, error);
     ti_run_free(&r);
     return status;
 }
@@ -283,18 +262,19 @@ tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *
 static void fill_facts(run *r)
 {
     tithe_train_facts *f = &r->facts;
-    const tithe_exchange_record names = tithe_exchange_last(r->exchange);
+    const tithe_train_options chosen = ti_run_resolved(r);
     f->data = r->share;
     f->problem = &r->problem;
     f->constants = r->constants;
     f->optimum = r->optimum.certified ? r->optimum.loss : NAN;
     f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
-    f->codec = tithe_codec_spec(r->codec);
-    f->downlink = r->downlink ? tithe_codec_spec(r->downlink) : "";
-    f->feedback = r->feedback->name;
-    f->scheme = names.scheme;
-    f->collective = names.collective;
-    f->tuner = r->tuner ? r->tuner->name : "fixed";
+    f->estimator = chosen.estimator;
+    f->codec = chosen.codec;
+    f->downlink = chosen.downlink ? chosen.downlink : "";
+    f->feedback = chosen.feedback;
+    f->scheme = chosen.scheme;
+    f->collective = chosen.collective;
+    f->tuner = chosen.tuner;
     f->cost = tithe_cost_spec(r->costs[0]);
     f->cost_unit = tithe_cost_unit(r->costs[0]);
     f->raw_bytes = r->exchange->raw_bytes;
@@ -303,15 +283,16 @@ static void fill_facts(run *r)
 
 tithe_status ti_run_prepare(run *r, tithe_error *error)
 {
+    r->comm = r->o->comm;
     tithe_status status = expect_sense(r->o, error);
-    if (!status && !r->o->comm) status = tithe_comm_local(r->o->workers, &r->own, error);
+    if (!status && !r->comm) {
+        status = tithe_comm_local(r->o->workers, &r->own, error);
+        r->comm = r->own;
+    }
     if (status) return status;
-    r->comm = r->o->comm ? r->o->comm : r->own;
-    if (!status && r->comm->size != r->o->workers)
-        status = ti_fail(error, TITHE_E_MISMATCH, 0, "There are %u ranks, but %u workers: give as many.",
-                         r->comm->size, r->o->workers);
     if (!status) status = ti_checkpoint_begin(r, error);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
+    if (!status) status = ti_checkpoint_expect_early(r, error);
     if (!status && r->o->network) {
         status = ti_network_read(r->o->network, &r->network, error);
         if (!status && run_is_remote(r))
@@ -327,7 +308,8 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     status = make_room(r, error);
     if (!status) status = ti_run_exchange(r, r->size, error);
     if (!status) status = make_estimate(r, error);
-    if (!status) status = agree(r, error);
+    if (!status) status = ti_run_agree(r, error);
+    if (!status) status = choose_penalty(r, error);
     if (!status) status = ti_checkpoint_expect(r, error);
     if (!status) {
         ti_run_progress(r, "smoothness constants", NAN);
@@ -347,7 +329,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         return ti_fail(error, TITHE_E_PEER, 0, "Another process failed before the first step.");
     make_theory(r);
     const double eta = fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
-    status = ti_average_make(or_else(r->o->average, "none"), r->size, eta, &r->average, error);
+    status = ti_average_make(r->o->average, r->size, eta, &r->average, error);
     if (status) return status;
     fill_facts(r);
     return TITHE_OK;
@@ -370,6 +352,7 @@ void ti_run_free(run *r)
     free(r->active);
     ti_sampling_free(&r->estimate.rows);
     ti_average_free(&r->average);
+    ti_description_free(&r->files);
     ti_network_free(&r->network);
     free(r->estimate.anchor);
     free(r->estimate.anchor_gradients);

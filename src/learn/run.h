@@ -2,6 +2,7 @@
 #ifndef LEARN_RUN_H
 #define LEARN_RUN_H
 
+#include "base/description.h"
 #include "comm/link_estimate.h"
 #include "learn/average.h"
 #include "learn/checkpoint_file.h"
@@ -20,7 +21,7 @@ typedef struct run_lane {
 } run_lane;
 
 typedef struct run {
-    const tithe_train_options *o;
+    const tithe_train_options *o; /* with all texts that have a default */
     tithe_pool *pool;
     tithe_data *share;
     tithe_problem problem;
@@ -39,6 +40,7 @@ typedef struct run {
     step_plan steps;
     average average;
     theory theory;
+    description files; /* rows: what is in the files that options name */
     network network;
     double virtual_compute, virtual_transfer; /* on that network */
     tithe_train_facts facts;
@@ -65,6 +67,7 @@ typedef struct run {
     double first_loss;
     double gamma;
     bool reached;
+    bool all_know;                /* all processes have heard why it cannot be: nobody has to tell them */
     bool asked, stopped;          /* the caller wants to stop; all processes do so now */
     uint64_t next_check, checked; /* steps after which the processes ask each other whether to go on */
     double checked_at;
@@ -96,11 +99,6 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error);
 void ti_run_ask_to_stop(run *r);
 /* False: the caller wants to stop. */
 bool ti_run_progress(run *r, const char *what, double done);
-
-static inline const char *or_else(const char *text, const char *fallback)
-{
-    return text ? text : fallback;
-}
 
 static inline bool run_is_remote(const run *r)
 {

@@ -4,56 +4,75 @@
 #include <string.h>
 
 #include "comm/comm.h"
-#include "learn/run.h"
+#include "learn/run_description.h"
+#include "learn/run_options.h"
 
 /* "500+20": as many as there is room for are taken. False: it is none such. */
-static bool read_layers(run *r, const char *text)
+static bool read_layers(run *r, const description_row *row)
 {
-    const char *at = strstr(text, "; layers ");
-    if (!at) return false;
+    const char *at = row->value, *end = row->value + row->value_length;
     size_t sum = 0;
     r->layer_count = 0;
-    at += strlen("; layers ");
     do {
-        char *end;
-        const unsigned long long length = strtoull(at, &end, 10);
-        if (end == at || length > TITHE_MAX_N || r->layer_count == MOST_LAYERS) return false;
+        char *behind;
+        const unsigned long long length = strtoull(at, &behind, 10);
+        if (behind == at || behind > end || length > TITHE_MAX_N || r->layer_count == MOST_LAYERS)
+            return false;
         r->layers[r->layer_count++] = (size_t)length;
         sum += (size_t)length;
-        at = end;
+        at = behind;
     } while (*at++ == '+');
-    return at[-1] == ';' && sum == r->size;
+    return at - 1 == end && sum == r->size;
 }
 
-/* " n=123; ...": the workers agree with each other; what matters here is that they have the server's codecs. */
+static tithe_status read_shape(run *r, const char *text, tithe_error *error)
+{
+    description_row row;
+    const unsigned long long n = ti_description_find(text, "n", &row) ? strtoull(row.value, NULL, 10) : 0;
+    if (n == 0 || n > TITHE_MAX_N)
+        return ti_fail(error, TITHE_E_MISMATCH, 0, "The workers do not say how many numbers they will send.");
+    r->size = (size_t)n;
+    if (!ti_description_find(text, "layers", &row) || !read_layers(r, &row))
+        return ti_fail(error, TITHE_E_MISMATCH, 0, "The workers do not say of which layers their model is.");
+    return TITHE_OK;
+}
+
+/* Options, and what is in the files that they name: "cost contents" is of the cost. */
+static bool needs(const char *key)
+{
+    char name[40];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(key, " "), key);
+    const tithe_train_option *row = ti_option_find(name);
+    return row && row->flags & TITHE_OPTION_SERVER;
+}
+
+/* The workers agree with each other. Do they with the server? */
+static tithe_status compare(run *r, const char *text, tithe_error *error)
+{
+    const tithe_train_options resolved = ti_run_resolved(r);
+    description mine = {0};
+    description_difference d;
+    tithe_status status = ti_describe_files(r, error);
+    ti_describe_options(&resolved, TITHE_OPTION_SERVER, DESCRIBE_ALL, &mine);
+    ti_description_append(&mine, r->files.text);
+    if (!status && (mine.spoilt || r->files.spoilt))
+        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to describe the run.");
+    if (!status && ti_description_differ(mine.text, text, needs, &d))
+        status = ti_fail(error, TITHE_E_MISMATCH, 0,
+                         "The server has %s %s, but the workers have %s %s: start all with the same options.",
+                         d.key, d.first, d.key, d.second);
+    ti_description_free(&mine);
+    return status;
+}
+
 static tithe_status accept(void *context, const char *text, tithe_error *error)
 {
     run *r = context;
-    const unsigned long long n = strncmp(text, " n=", 3) == 0 ? strtoull(text + 3, NULL, 10) : 0;
-    char codec[300], downlink[300], bucket[40];
-    snprintf(downlink, sizeof downlink, "; downlink %s;", r->downlink ? tithe_codec_spec(r->downlink) : "-");
-    snprintf(bucket, sizeof bucket, "; bucket %zu;", r->o->bucket_bytes);
-    snprintf(codec, sizeof codec, "; codec %s;", tithe_codec_spec(r->codec));
     if (r->exchange)
         return ti_fail(error, TITHE_E_CORRUPT, 0, "The workers have agreed already, and now they do again.");
-    if (n == 0 || n > TITHE_MAX_N)
-        return ti_fail(error, TITHE_E_MISMATCH, 0, "The workers do not say how many numbers they will send.");
-    if (!strstr(text, codec))
-        return ti_fail(error, TITHE_E_MISMATCH, 0,
-                       "The server has the codec %s, but the workers do not: start all with the "
-                       "same options.",
-                       tithe_codec_spec(r->codec));
-    if (!strstr(text, downlink))
-        return ti_fail(
-            error, TITHE_E_MISMATCH, 0,
-            "The server has another --downlink than the workers: start all with the same options.");
-    r->size = (size_t)n;
-    if (!strstr(text, bucket))
-        return ti_fail(error, TITHE_E_MISMATCH, 0,
-                       "The server has another --bucket than the workers: start all with the same options.");
-    if (!read_layers(r, text))
-        return ti_fail(error, TITHE_E_MISMATCH, 0, "The workers do not say of which layers their model is.");
-    return ti_run_exchange(r, r->size, error);
+    tithe_status status = read_shape(r, text, error);
+    if (!status) status = ti_run_exchange(r, r->size, error);
+    return status ? status : compare(r, text, error);
 }
 
 static tithe_status step(void *context, tithe_error *error)
@@ -82,7 +101,9 @@ tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *
 {
     if (!options || !options->comm || options->comm->local)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A server is a process of its own, without ranks.");
-    run r = {.o = options, .comm = options->comm, .lane_count = 1};
+    tithe_train_options o = *options;
+    ti_options_complete(&o);
+    run r = {.o = &o, .comm = options->comm, .lane_count = 1};
     r.comm->phase = "serving them";
     tithe_status status = ti_run_codecs(&r, error);
     if (!status) {

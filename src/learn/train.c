@@ -7,26 +7,13 @@
 #include "comm/comm.h"
 #include "comm/link_estimate.h"
 #include "learn/checkpoint.h"
-
-tithe_train_options tithe_train_defaults(void)
-{
-    return (tithe_train_options){
-        .l2 = -1,
-        .workers = 1,
-        .split = TITHE_SPLIT_SHUFFLED,
-        .batch = 32,
-        .local_steps = 1,
-        .target_loss = NAN,
-        .target_gap = NAN,
-        .seed = 1,
-    };
-}
+#include "learn/run_options.h"
 
 /* A run has to end some time. */
 static void default_end(tithe_train_options *o)
 {
     const bool target = !isnan(o->target_loss) || !isnan(o->target_gap);
-    const bool full = !o->estimator || strcmp(o->estimator, "full") == 0;
+    const bool full = strcmp(o->estimator, "full") == 0;
     if (o->steps || o->epochs > 0) return;
     if (full)
         o->steps = target ? 100000 : 100;
@@ -77,7 +64,7 @@ static void fill_result(const run *r, tithe_train_result *result)
     snprintf(result->scheme, sizeof result->scheme, "%s", r->facts.scheme);
     snprintf(result->collective, sizeof result->collective, "%s", r->facts.collective);
     snprintf(result->tuner, sizeof result->tuner, "%s", r->facts.tuner);
-    snprintf(result->estimator, sizeof result->estimator, "%s", r->estimator->name);
+    snprintf(result->estimator, sizeof result->estimator, "%s", r->facts.estimator);
     if (result->x)
         memcpy(result->x, r->x, (r->size < result->x_room ? r->size : result->x_room) * sizeof *r->x);
 }
@@ -115,6 +102,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     if (!options || !result)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");
     tithe_train_options o = *options;
+    ti_options_complete(&o);
     default_end(&o);
     run r = {.o = &o, .link = ti_link_start()};
     double *x = result->x;
@@ -136,7 +124,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
         fill_result(&r, result);
     }
     status = blame(&r, status, error);
-    if (status && status != TITHE_E_DIVERGED && r.comm) ti_comm_give_up(r.comm, error->text);
+    if (status && status != TITHE_E_DIVERGED && r.comm && !r.all_know) ti_comm_give_up(r.comm, error->text);
     ti_run_free(&r);
     return status;
 }

@@ -1,10 +1,26 @@
 /* fuzz_checkpoint.c - any bytes as a checkpoint, once as they are and once with their checksum put right. What is refused
- * has a sentence that names the file; what is read fits into its bytes.
+ * has a sentence that names the file; what is read fits into its bytes, and its options are options.
  *
  * input: a file */
 #include "fuzz.h"
 
+#include "learn/checkpoint_text.h"
 #include "tithe/learn.h"
+
+/* Options from a sound head: all of them make sense, or there is a sentence. */
+static void take_options(const uint8_t *data, size_t size)
+{
+    tithe_error error = {0};
+    checkpoint_head head;
+    size_t used;
+    char *texts = NULL;
+    tithe_train_options o = tithe_train_defaults();
+    insist(!ti_checkpoint_read_head("fuzz", data, size, size, &head, &used, &error), "%s", error.text);
+    const tithe_status status = ti_checkpoint_options("fuzz", &head, &o, &texts, &error);
+    insist(!status == (texts != NULL) && !status == !*error.text, "status %d, '%s'", (int)status, error.text);
+    insist(status || (o.workers >= 1 && o.momentum >= 0 && o.momentum < 1), "options that cannot be");
+    free(texts);
+}
 
 static void read_it(const uint8_t *data, size_t size)
 {
@@ -20,6 +36,7 @@ static void read_it(const uint8_t *data, size_t size)
     insist(tithe_checkpoint_is(data, size) && text > 0 && c.text[text - 1] == '\n', "a text without an end");
     insist(c.shared_bytes + c.workers * c.worker_bytes + text < size, "%zu bytes are too few", size);
     insist(c.workers > 0 && 8 * c.n <= c.shared_bytes, "no model");
+    take_options(data, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

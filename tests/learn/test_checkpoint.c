@@ -378,6 +378,108 @@ static void states_that_cannot_be_are_refused(void **state)
     free(bytes);
 }
 
+/* The file with another text, and a sound checksum. */
+static void write_with_text(const char *path, const uint8_t *bytes, size_t length, const char *text)
+{
+    const size_t before = get_u32(bytes + 12), now = strlen(text), rest = length - CHECKPOINT_HEAD - before;
+    uint8_t *forged = malloc(CHECKPOINT_HEAD + now + rest);
+    memcpy(forged, bytes, CHECKPOINT_HEAD);
+    put_u32(forged + 12, (uint32_t)now);
+    memcpy(forged + CHECKPOINT_HEAD, text, now);
+    memcpy(forged + CHECKPOINT_HEAD + now, bytes + CHECKPOINT_HEAD + before, rest);
+    repair(forged, CHECKPOINT_HEAD + now + rest);
+    write_file(path, forged, CHECKPOINT_HEAD + now + rest);
+    free(forged);
+}
+
+/* A text is anybody's: what it says is an option with a value that it can have, or there is a sentence. */
+static void texts_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } rows[] = {{"colour: red\n", "'colour: red', which means nothing"},
+                {"threads: 4\n", "'threads: 4', which means nothing"}, /* an option, but none that is saved */
+                {"checkpoint: /etc/passwd\n", "means nothing"},
+                {"resume: there\n", "means nothing"},
+                {"workers: 0\n", "--workers takes"},
+                {"workers: 99999999999999999999\n", "--workers takes"},
+                {"batch: -1\n", "--batch takes"},
+                {"momentum: nan\n", "--momentum takes"},
+                {"split: random\n", "--split takes"},
+                {"bucket: 1\n", "--bucket takes"},
+                {"clients: some\n", "--clients takes"},
+                {"no-optimum: perhaps\n", "yes or no"},
+                {"codec: \n", "--codec needs a value"},
+                {"codec\n", "head makes no sense"},
+                {"codec: x", "head makes no sense"},
+                {"\n", "head makes no sense"}};
+    size_t length;
+    uint8_t *bytes = small_file("texts", 0, &length);
+    const char *forged = path_of("forged");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tithe_train_options o = tithe_train_defaults();
+        tithe_error error = {0};
+        char *texts = NULL;
+        write_with_text(forged, bytes, length, rows[i].text);
+        const tithe_status status = tithe_train_options_resume(&o, forged, &texts, &error);
+        expect(status && !texts && strstr(error.text, rows[i].says), "%s: %s", rows[i].text, error.text);
+        const tithe_train_options untouched = tithe_train_defaults();
+        assert_memory_equal(&o, &untouched, offsetof(tithe_train_options, momentum));
+        trial *t = trial_with(0, 6);
+        t->o.resume = forged;
+        expect(trial_try(t) != TITHE_OK && *t->error.text, "%s was resumed", rows[i].text);
+        free(t);
+    }
+    free(bytes);
+}
+
+/* The text says one thing, the head another: no run fits both. */
+static void a_text_against_its_head_is_refused(void **state)
+{
+    (void)state;
+    size_t length;
+    uint8_t *bytes = small_file("against", 0, &length);
+    const char *forged = path_of("forged");
+    char text[CHECKPOINT_TEXT + 1];
+    static const char *const lines[] = {"workers: 2\n", "seed: 9\n", "codec: topk:k=3|raw\n"};
+    for (size_t i = 0; i < 3; i++) {
+        const size_t before = get_u32(bytes + 12);
+        memcpy(text, bytes + CHECKPOINT_HEAD, before);
+        strcpy(text + before, lines[i]); /* the last one wins */
+        write_with_text(forged, bytes, length, text);
+        trial *t = trial_with(0, 6);
+        t->o.resume = forged;
+        assert_int_equal(trial_try(t), TITHE_E_MISMATCH);
+        free(t);
+    }
+    free(bytes);
+}
+
+/* With what the file says alone, and where the run is to end by now. */
+static void the_file_has_all_options(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < METHODS; m++) {
+        trial *whole = trial_with(m, STEPS), *first = trial_with(m, 5), *second = trial_of(NULL);
+        char *texts = NULL;
+        first->o.checkpoint = path_of("all");
+        trial_run(whole);
+        trial_run(first);
+        second->o.steps = STEPS;
+        second->o.resume = first->o.checkpoint;
+        expect(!tithe_train_options_resume(&second->o, second->o.resume, &texts, &second->error), "%s",
+               second->error.text);
+        assert_int_equal(second->o.steps, STEPS);
+        trial_run(second);
+        expect_same(whole, second, "alone", m, 5);
+        free(texts);
+        free(whole);
+        free(first);
+        free(second);
+    }
+}
+
 static void what_is_written_is_read(void **state)
 {
     (void)state;
@@ -476,6 +578,9 @@ int main(void)
         cmocka_unit_test(every_byte_is_needed),
         cmocka_unit_test(sizes_that_lie_are_refused),
         cmocka_unit_test(states_that_cannot_be_are_refused),
+        cmocka_unit_test(texts_that_cannot_be_are_refused),
+        cmocka_unit_test(a_text_against_its_head_is_refused),
+        cmocka_unit_test(the_file_has_all_options),
         cmocka_unit_test(failures_have_a_sentence),
         cmocka_unit_test(the_old_file_stays_until_the_new_one_is_whole),
     };

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from support import check, finish, has_mpirun, mpirun
+from support import check, finish, free_port, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
@@ -38,6 +38,17 @@ def train(transport, options, workers=WORKERS):
 
 def answer(transport, options, what, workers=WORKERS):
     done = run(train(transport, [*options, "--json", "-"], workers))
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError:
+        check(False, f"{what}: exit {done.returncode}, {done.stdout[:200]!r} {done.stderr[:300]!r}")
+        return None
+
+
+def alone(transport, file, more, what):
+    """With no other option than the checkpoint and where to run."""
+    start = {"inproc": [], "mpi": ["--transport", "mpi"], "zmq": ["--transport", "zmq", "--local", str(WORKERS)]}[transport]
+    done = run([*(mpirun(WORKERS) if transport == "mpi" else []), tithe, "train", *start, "--resume", file, *more, "--json", "-"])
     try:
         return json.loads(done.stdout)
     except json.JSONDecodeError:
@@ -103,6 +114,8 @@ def halves(transports):
             half = answer(transport, [*options, "--steps", "12", "--checkpoint", file], f"{name}, {transport}, first half")
             second = answer(transport, [*options, "--steps", "24", "--resume", file], f"{name}, {transport}, second half")
             same(wholes[transport], second, f"{name}, {transport}")
+            third = alone(transport, file, ["--steps", "24"], f"{name}, {transport}, nothing but the file")
+            same(wholes[transport], third, f"{name}, {transport}, nothing but the file")
             if transport == "inproc" and second:
                 check(second["sent_bytes"] == wholes[transport]["sent_bytes"], f"{name}: sent_bytes go on")
                 again = answer(transport, [*options, "--steps", "12", "--resume", file], f"{name}, nothing left to do")
@@ -147,10 +160,10 @@ def by_the_page():
     data = open(file, "rb").read()
     magic, version, length, step, n, seed, _, workers, parts, epochs, _, _, count, earlier, averaged, learned = struct.unpack_from(
         "<8sIIQQQQIIdddQQQQ", data)
-    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 2, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
+    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 3, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
     check(epochs == here["epochs"] and (count, earlier, averaged, learned) == (2, 2, 6, 0), f"page: {epochs} epochs, {count}, {earlier}, {averaged}")
     facts = dict(line.split(": ", 1) for line in data[112:112 + length].decode().splitlines())
-    check(facts["codec"].startswith("topk:keep=0.1") and facts["feedback"] == "ec" and facts["clients"] == "2", f"page: {facts}")
+    check(facts["codec"].startswith("topk:keep=0.1") and facts["feedback"] == "ec" and facts["clients"] == "2/round", f"page: {facts}")
     at = 112 + length + 3 * 8 * n
     check(sorted(struct.unpack_from("<3I", data, at)) == [0, 1, 2], "page: clients")
     at += 4 * workers
@@ -181,7 +194,7 @@ def bad_files(transports):
         "feedback": (["--feedback", "ef21"], ["feedback is ec there", "ef21 here"]),
         "estimator": (["--estimator", "sgd"], ["estimator is full there", "sgd here"]),
         "model": (["--model", "least-squares"], ["model is logistic", "least-squares here"]),
-        "data": (["--data", "w8a-like:scale=0.03"], ["the data is", "a9a", "w8a"]),
+        "data": (["--data", "w8a-like:scale=0.03"], ["data is", "a9a", "w8a"]),
         "l2": (["--l2", "0.5"], ["l2 is", "0.5 here"]),
         "momentum": (["--momentum", "0.5"], ["momentum is 0 there", "0.5 here"]),
     }
@@ -205,13 +218,77 @@ def bad_files(transports):
         "longer": (content + b"x", ["damaged"]),
         "a bit": (content[:2000] + bytes([content[2000] ^ 4]) + content[2001:], ["damaged", "checksum"]),
         "a trace": (b"# name: run\n", ["no checkpoint"]),
-        "a later version": (content[:8] + struct.pack("<I", 9) + content[12:], ["version 9", "version 2"]),
+        "a later version": (content[:8] + struct.pack("<I", 9) + content[12:], ["version 9", "versions 2 and 3"]),
     }
     for name, (data, words) in damaged.items():
         open(path("bad"), "wb").write(data)
         refused(train("inproc", [*options, "--resume", path("bad")]), words, name)
         if name not in ("empty", "a trace"):
             refused([tithe, "inspect", path("bad")], words, f"inspect, {name}")
+
+
+def options_of_the_file(transports):
+    """What is given besides overrides what may change, and nothing else."""
+    file = path("options")
+    first = ["--codec", "topk:keep=0.1", "--seed", "7", "--split", "sorted", "--momentum", "0.5", "--network", "C1"]
+    half = answer("inproc", [*first, "--steps", "6", "--target-loss", "0.1", "--checkpoint", file], "options of the file")
+    same(half, alone("inproc", file, [], "the end of the file"), "the end of the file")
+    check(step_of(file) == 6, "a file that is only read stays as it is")
+    for more, what in ((["--steps", "9"], "steps"), (["--epochs", "9"], "epochs")):
+        longer = alone("inproc", file, more, f"another end, {what}")
+        check(longer and longer["steps"] == 9 and longer["target_reached"] is None, f"another end replaces that of the file: {longer}")
+    changed = alone("inproc", file, ["--steps", "9", "--step-size", "0.01", "--threads", "2", "--count", "frame"], "another step size")
+    check(changed and changed["model_hash"] != longer["model_hash"], "another step size is taken")
+    for transport in transports:  # where there is a real network, the computed one is left behind
+        moved = alone(transport, file, ["--steps", "9"], f"to {transport}")
+        check(moved and moved["model_hash"] == longer["model_hash"], f"to {transport}: another model")
+    for more, words in ((["--seed", "8"], ["seed is 7 there", "8 here"]), (["--split", "shuffled"], ["split is sorted there", "shuffled here"]),
+                        (["--momentum", "0"], ["momentum is 0.5 there", "0 here"]), (["--workers", "2"], ["workers is 3 there", "2 here"]),
+                        (["--clients", "2/round"], ["clients is (not given) there", "2/round here"]),
+                        (["--downlink", "natural"], ["downlink is (not given) there", "all|natural here"]),
+                        (["--scheme", "star"], ["scheme is gather there", "star here"]),
+                        (["--tuner", "best"], ["no tuner 'best'"]), (["--steps", "x"], ["--steps takes"])):
+        lines = refused([tithe, "train", "--resume", file, *more], words, f"{more} with the file")
+        check(len(lines) == 1, f"{more}: one sentence, not {lines}")
+    refused([tithe, "train", "--resume", path("nowhere")], ["Cannot read", "No such file"], "no file and no options")
+    long = answer("inproc", ["--cost", ";".join(["bits"] * 2000), "--steps", "2"], "a long option")
+    check(long is not None, "a long option")
+    refused(train("inproc", ["--cost", ";".join(["bits"] * 2000), "--steps", "2", "--checkpoint", file]), ["room for 4096 letters"],
+            "a long option in a checkpoint")
+    check(step_of(file) == 6, "what is refused leaves the file alone")
+
+
+def roles_of_the_file():
+    """Server and workers, started by hand, that were told where the file is and where to meet."""
+    file = path("roles")
+    options = ["--codec", "natural", "--downlink", "topk:keep=0.2", "--downlink-feedback", "ec", "--seed", "5"]
+    whole = answer("inproc", [*options, "--steps", "12"], "roles, whole")
+    answer("inproc", [*options, "--steps", "6", "--checkpoint", file], "roles, first half")
+    endpoint = f"tcp://127.0.0.1:{free_port()}"
+    common = [tithe, "train", "--resume", file, "--steps", "12", "--transport", "zmq", "--role"]
+    commands = [[*common, "server", "--listen", endpoint]] + [[*common, "worker", "--connect", endpoint, "--json", "-"]] * WORKERS
+    processes = [subprocess.Popen(c, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for c in commands]
+    outputs = [process.communicate(timeout=60) for process in processes]
+    check(all(process.returncode == 0 for process in processes), f"roles: {outputs}")
+    texts = [out for out, _ in outputs if out.strip()]
+    check(len(texts) == 1, f"roles: one speaks: {outputs}")
+    if len(texts) == 1:
+        same(whole, json.loads(texts[0]), "roles", moved=True)
+
+
+def version_2():
+    """A file that Tithe wrote before options had a table: resumed with the options of then, and with none."""
+    file = os.path.join(os.environ["TITHE_SOURCE"], "tests", "transport", "version-2.tithe")
+    options = ["--data", "gen:sparse:rows=60,features=12,density=0.4,noise=0.5", "--workers", "3", "--codec", "topk:k=3|natural", "--downlink",
+               "topk:k=4", "--downlink-feedback", "ec", "--momentum", "0.5", "--clients", "2/round"]
+    whole = run([tithe, "train", *options, "--steps", "9", "--json", "-"])
+    for more in ([], options):
+        resumed = run([tithe, "train", *more, "--resume", file, "--steps", "9", "--json", "-"])
+        check(resumed.returncode == 0, f"version 2: {resumed.stderr!r}")
+        if resumed.returncode == 0:
+            same(json.loads(whole.stdout), json.loads(resumed.stdout), "version 2")
+    refused([tithe, "train", "--resume", file, "--feedback", "ef21"], ["feedback is ec there", "ef21 here"], "version 2, another feedback")
+    refused([tithe, "train", "--resume", file, "--bucket", "64"], ["bucket is off there", "64 here"], "version 2, buckets")
 
 
 def trace():
@@ -302,6 +379,10 @@ for name in ("mpi", "zmq"):
         print(f"SKIP: no {name} in this build, or no mpirun")
 halves(transports)
 bad_files(transports)
+options_of_the_file(transports)
+if "zmq" in transports:
+    roles_of_the_file()
+version_2()
 by_the_page()
 trace()
 inspect()

@@ -1,0 +1,140 @@
+/* run_options.c - what makes a run: the one table of its options. Everything that parses, compares, saves or explains them
+ * walks it, so an option that is added here is added everywhere. */
+#include "learn/run_options.h"
+
+#include <math.h>
+
+/* clang-format off */
+#define PLACE(field) .place = offsetof(tithe_train_options, field), .size = sizeof(((tithe_train_options *)0)->field)
+/* clang-format on */
+
+enum {
+    AGREES = TITHE_OPTION_AGREES,
+    EVERYWHERE = TITHE_OPTION_EVERYWHERE,
+    SERVER = TITHE_OPTION_SERVER,
+    SAVED = TITHE_OPTION_SAVED,
+    CHANGES = TITHE_OPTION_CHANGES,
+    PARTS = TITHE_OPTION_PARTS,
+    /* What shapes the steps: the same everywhere and to the end; and of that what the server of a star does with them. */
+    SHAPES = AGREES | SAVED,
+    SHAPES_MESSAGES = AGREES | SAVED | SERVER,
+    ENDS = AGREES | SAVED | CHANGES | TITHE_OPTION_ENDS
+};
+
+static const tithe_train_option table[] = {
+    /* ---- the problem. How data is read shows in its contents, which the handshake compares besides. */
+    {"data", "NAME|FILE",
+     "a file (LIBSVM text or IDX images, plain or .gz, .bz2, .xz), a name in the directory TITHE_DATA, or "
+     "one "
+     "of `tithe list data`",
+     NULL, TITHE_OPTION_TEXT, SHAPES, PLACE(data)},
+    {"positive", "TEST", "labels that become +1, such as 'label<=10'", NULL, TITHE_OPTION_TEXT,
+     SHAPES | CHANGES, PLACE(reading.positive)},
+    {"normalize", "none|rows", "scale each row to length 1", "none", TITHE_OPTION_CHOICE, SHAPES | CHANGES,
+     PLACE(reading.normalize_rows), .choices = "none|rows"},
+    {"features", "D", "at least so many features (default: the highest index)", NULL, TITHE_OPTION_WHOLE,
+     SAVED | CHANGES, PLACE(reading.features), .min = 1, .max = 4294967295u},
+    {"model", "SPEC", "logistic, least-squares, nonconvex-logistic or mlp", "logistic", TITHE_OPTION_TEXT,
+     SHAPES, PLACE(model)},
+    {"l2", "X", "weight of the penalty (default L/10000)", NULL, TITHE_OPTION_REAL, SHAPES, PLACE(l2),
+     .least = 0, .most = 1e12, .unset = -1},
+    {"workers", "N", "workers that share the data", "1", TITHE_OPTION_WHOLE, SHAPES_MESSAGES, PLACE(workers),
+     .min = 1, .max = 100000},
+    {"split", "shuffled|contiguous|sorted", "which rows a worker gets", "shuffled", TITHE_OPTION_CHOICE,
+     SHAPES, PLACE(split), .choices = "shuffled|contiguous|sorted"},
+
+    /* ---- the method */
+    {"estimator", "NAME", "full, sgd, minibatch or lsvrg", "full", TITHE_OPTION_TEXT, SHAPES,
+     PLACE(estimator)},
+    {"sampling", "HOW", "uniform, importance, or a file with a weight for each row", "uniform",
+     TITHE_OPTION_TEXT, SHAPES, PLACE(sampling)},
+    {"batch", "B", "rows per worker and step, for minibatch", "32", TITHE_OPTION_WHOLE, SHAPES, PLACE(batch),
+     .min = 1, .max = 1u << 30},
+    {"local-steps", "H", "steps of a worker between two messages", "1", TITHE_OPTION_WHOLE, SHAPES,
+     PLACE(local_steps), .min = 1, .max = 1000000},
+    {"average", "HOW", "none, tail or weighted: iterates that are averaged, besides the last one", "none",
+     TITHE_OPTION_TEXT, SHAPES, PLACE(average)},
+    {"momentum", "M", "of each worker, before feedback", "0", TITHE_OPTION_REAL, SHAPES, PLACE(momentum),
+     .least = 0, .most = 0.9999},
+    {"step-size", "X", "auto, a number, X/k, or decay:start=X,factor=F,every=STEPS", "auto",
+     TITHE_OPTION_TEXT, SHAPES | CHANGES, PLACE(step_size)},
+    {"steps", "K", "end after so many steps", NULL, TITHE_OPTION_WHOLE, ENDS, PLACE(steps), .min = 1,
+     .max = UINT64_MAX},
+    {"epochs", "E", "end after so many passes over the data", NULL, TITHE_OPTION_REAL, ENDS, PLACE(epochs),
+     .least = 1e-9, .most = 1e9},
+    {"target-loss", "X", "end at this loss; exit status 1 if it is not reached", NULL, TITHE_OPTION_REAL,
+     ENDS, PLACE(target_loss), .least = -1e300, .most = 1e300, .unset = NAN},
+    {"target-gap", "X", "end when loss - minimum is at most X", NULL, TITHE_OPTION_REAL, ENDS,
+     PLACE(target_gap), .least = 0, .most = 1e300, .unset = NAN},
+    {"seed", "S", "of all that is random", "1", TITHE_OPTION_WHOLE, SHAPES_MESSAGES, PLACE(seed),
+     .max = UINT64_MAX},
+    {"no-optimum", NULL, "do not look for the minimum: faster to start, no gap", NULL, TITHE_OPTION_FLAG,
+     SHAPES | CHANGES, PLACE(no_optimum)},
+
+    /* ---- messages */
+    {"codec", "SPEC",
+     "how messages are compressed, such as 'topk:keep=0.01|natural'; without a level, the tuner chooses one",
+     "all|raw", TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(codec)},
+    {"downlink", "SPEC",
+     "the same for the way back from the server; without a level, the server tunes its own message", NULL,
+     TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(downlink)},
+    {"feedback", "NAME", "none, ec or ef21 (default: ec for biased codecs)", NULL, TITHE_OPTION_TEXT,
+     SHAPES_MESSAGES, PLACE(feedback)},
+    {"downlink-feedback", "NAME", "the server's own: none or ec", "none", TITHE_OPTION_TEXT, SHAPES_MESSAGES,
+     PLACE(downlink_feedback)},
+    {"scheme", "NAME", "auto, dense, gather, star or artopk", "auto", TITHE_OPTION_TEXT, SHAPES_MESSAGES,
+     PLACE(scheme)},
+    {"collective", "NAME",
+     "auto, or what the scheme can use: ring, tree, star, direct, allgather, or native, the MPI library's "
+     "own",
+     "auto", TITHE_OPTION_TEXT, SHAPES_MESSAGES | CHANGES, PLACE(collective)},
+    {"leader", "HOW",
+     "of artopk: round-robin, variance (who selected the most energy) or auto (default round-robin)", NULL,
+     TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(leader)},
+    {"bucket", "off|layer|SIZE",
+     "send a step in several messages: one for each layer, or layers fused and cut to SIZE such as 1MiB; "
+     "codec "
+     "and level are each message's own",
+     "off", TITHE_OPTION_BUCKET, SHAPES_MESSAGES, PLACE(bucket_bytes)},
+    {"overlap", "on|off", "with --bucket: send one while the next is encoded", "on", TITHE_OPTION_CHOICE,
+     SAVED | CHANGES, PLACE(overlap), .choices = "off|on"},
+    {"tuner", "NAME",
+     "fixed: the level that the codec states; cat: in each step the one that buys the most progress per cost "
+     "(default: cat if the codec leaves it open)",
+     NULL, TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(tuner)},
+    {"level", "local|shared",
+     "tuned: a level for each worker, or one for all, from the sum of what it buys them", "local",
+     TITHE_OPTION_CHOICE, SHAPES_MESSAGES, PLACE(shared_level), .choices = "local|shared"},
+    {"cost", "SPEC",
+     "what a message costs, see `tithe list costs`; several with semicolons between them are given to the "
+     "workers in turn",
+     "bits", TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(cost)},
+    {"clients", "N/round", "so many workers, drawn anew, take part in each step (default all)", NULL,
+     TITHE_OPTION_CLIENTS, SHAPES_MESSAGES, PLACE(clients), .min = 1, .max = 100000},
+    {"count", "frame|paper", "what is charged: real frames or the papers' bits", "frame", TITHE_OPTION_CHOICE,
+     SHAPES_MESSAGES, PLACE(count_paper), .choices = "frame|paper"},
+    {"network", "SPEC",
+     "compute the time on a network instead of taking it: latency=1ms,bandwidth=100Mbit,compute=10ms, C1, "
+     "C2, "
+     "or a schedule file",
+     NULL, TITHE_OPTION_TEXT, SHAPES | CHANGES, PLACE(network)},
+    {"threads", "N", "threads (default: TITHE_THREADS, or all processors)", NULL, TITHE_OPTION_WHOLE, 0,
+     PLACE(threads), .min = 1, .max = 256},
+    {"deterministic", NULL, "refuse what cannot promise the same result everywhere", NULL, TITHE_OPTION_FLAG,
+     SAVED | CHANGES, PLACE(deterministic)},
+
+    /* ---- parts of a run */
+    {"checkpoint", "FILE", "write the state of the run there when it ends or is stopped", NULL,
+     TITHE_OPTION_TEXT, EVERYWHERE | PARTS, PLACE(checkpoint)},
+    {"every", "K", "and also after every K steps", NULL, TITHE_OPTION_WHOLE, AGREES | PARTS, PLACE(every),
+     .min = 1, .max = UINT64_MAX},
+    {"resume", "FILE",
+     "go on where this checkpoint was written, with its options; on any transport, with as many workers",
+     NULL, TITHE_OPTION_TEXT, EVERYWHERE | PARTS, PLACE(resume)},
+    {.name = NULL},
+};
+
+const tithe_train_option *tithe_train_option_table(void)
+{
+    return table;
+}
