@@ -333,7 +333,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
     }
     if (!status) status = find_optimum(r, error);
-    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->asked)
+    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stopped)
         status =
             ti_fail(error, TITHE_E_SPEC, 0,
                     "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
