@@ -4,6 +4,7 @@ No test asserts a time: on a busy machine everything may take long. What must no
 than HANG, after which a test says that something hangs."""
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -101,7 +102,8 @@ def settles(port, peers, *processes):
             time.sleep(0.01)
         return True
 
-    return happens(stays_quiet, f"{peers} peers at port {port} are settled")
+    what = f"{peers} peers at port {port} are settled"
+    return happens(lambda: stays_quiet() or any(p.poll() is not None for p in processes), what)
 
 
 # ---- what there is on this machine -------------------------------------------------------------------------------------
@@ -123,9 +125,17 @@ def no_lab():
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Not one of those that the system gives to whoever connects: that might be somebody else before we are there."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        least = min(int(file.read().split()[0]), 65536)
+    while True:
+        port = random.randrange(least // 2, least)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def has_mpirun():

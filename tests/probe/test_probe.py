@@ -63,20 +63,20 @@ def zmq():
     complains(start(*both, "--role", "server", "--listen", endpoint), "nobody comes", "0 of 2 workers came")
     complains(start(*both, "--role", "worker", "--connect", endpoint), "no server", "did not answer within 1 seconds")
     # Those whose turn has not come wait longer than one wait may take, and hear that they are not forgotten.
-    done = start("--transport", "zmq", "--local", "4", "--seconds", "60", "--deadline", "3", "--json", "-")
+    done = start("--transport", "zmq", "--local", "8", "--seconds", "60", "--deadline", "5", "--json", "-")
     out, error = end(done)
     check(done.returncode == 0, f"a probe that takes longer than its deadline: {error!r}")
-    is_link(json.loads(out or "{}"), "four workers")
+    is_link(json.loads(out or "{}"), "eight workers")
     # Both come, and one dies in the middle of it: the other one, and the server, say so.
-    both[-1] = "4"
+    both[-1] = "12"
     server = start(*both, "--role", "server", "--listen", endpoint)
     workers = [start(*both, "--role", "worker", "--connect", endpoint, "--seconds", "60") for _ in range(2)]
     happens(lambda: len(connections(port)) == 4, "both have come")
     workers[1].send_signal(signal.SIGKILL)
     end(workers[1])
     check(workers[1].returncode == -signal.SIGKILL, "a worker dies: it was over before it began")
-    complains(workers[0], "a worker dies", "within 4 seconds", "gave up", "no connection", "says")
-    complains(server, "a worker dies, the server", "within 3 seconds", "gave up", "1 of 2 workers came")
+    complains(workers[0], "a worker dies", "within 12 seconds", "gave up", "no connection", "says")
+    complains(server, "a worker dies, the server", "within 9 seconds", "gave up", "1 of 2 workers came")
     # A signal ends it with a sentence, too.
     for number in (signal.SIGINT, signal.SIGTERM):
         server = start("--transport", "zmq", "--workers", "2", "--deadline", NEVER, "--role", "server", "--listen", endpoint)

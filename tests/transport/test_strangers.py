@@ -6,6 +6,7 @@ Sockets and signals are real. What strangers say is written here byte by byte, s
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -14,7 +15,7 @@ import subprocess
 import tempfile
 import threading
 
-from support import (HANG, MPIRUN, NEVER, begins, catches, check, finish, free_port, happens, has_mpirun, has_signal, mpirun, settles)
+from support import (HANG, MPIRUN, NEVER, begins, catches, check, finish, free_port, happens, has_mpirun, has_signal, mpirun, settles, status)
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp(prefix="s", dir="/tmp")  # a short path: a socket lives in it
@@ -25,7 +26,7 @@ SHORT = ["--data", "a9a-like:scale=0.03", "--steps", "30"]
 LONG = ["--data", "a9a-like:scale=0.1", "--no-optimum", "--estimator", "sgd", "--epochs", "100000"]
 GATHER = ["--codec", "topk:keep=0.1"]
 STAR = ["--codec", "natural", "--scheme", "star"]
-STUCK = "6"  # seconds: a --deadline that passes; who is stuck is known after a quarter of it
+STUCK = "30"  # seconds: a --deadline that passes; long enough for a busy machine to start processes in
 files = 0
 
 
@@ -359,6 +360,7 @@ def stopped_local():
     process = local(GATHER)
     worker = children(process.pid)[1]
     os.kill(worker, signal.SIGSTOP)  # so that it cannot end in good order
+    happens(lambda: status(worker).get("State", "T").startswith("T"), "a worker stops")
     process.send_signal(signal.SIGINT)
     happens(lambda: has_signal(worker, "ShdPnd", signal.SIGTERM), "the parent tells its workers of Ctrl-C")
     happens(lambda: process.send_signal(signal.SIGINT) or process.poll() is not None, "twice Ctrl-C: it ends")
@@ -445,72 +447,83 @@ def killed_local():
 
 # ---- stuck -----------------------------------------------------------------------------------------------------------
 
-def names_it(processes, stuck, rank, what):
-    for process in processes:
-        if process is stuck:
-            continue
-        _, error = end(process)
-        check(process.returncode == 2, f"{what}: exit {process.returncode}: {error!r}")
-        words = error.lower()
-        named = f"from rank {rank} " in words or f"to rank {rank} " in words
-        check(named and ", while " in words, f"{what}: rank and phase are named: {error!r}")
+def named(error):
+    """The rank that somebody waited for, by his own account: nothing came from it, or nothing could be sent to it."""
+    found = re.search(r"(?:from|to) rank (\d+) ", error.lower())
+    return {int(found.group(1))} if found else set()
 
 
-def ranks_of(port, how):
-    """Workers get their ranks in the order of arrival, so they come one by one."""
-    endpoint = f"tcp://127.0.0.1:{port}"
+def roles(how):
+    """Of three workers and their server; with a trace, which the worker that gets rank 0 writes."""
+    endpoint, traces = f"tcp://127.0.0.1:{free_port()}", [new_file() for _ in range(3)]
     server = role_server(endpoint, 3, *LONG, *how, "--deadline", STUCK)
-    workers, traces = [], []
-    for there in range(3):
-        if there:
-            settles(port, there, server, *workers)
-        traces.append(new_file())
-        workers.append(role_worker(endpoint, 3, *LONG, *how, "--deadline", STUCK, "--trace", traces[-1]))
-    begins(*traces)
-    return [*workers, server]
+    return server, [(role_worker(endpoint, 3, *LONG, *how, "--deadline", STUCK, "--trace", trace), trace) for trace in traces]
 
 
 def stuck_zmq():
-    for how, rank in ((GATHER, 0), (GATHER, 2), (STAR, 1), (["--codec", "raw", "--collective", "tree"], 2)):
-        processes = ranks_of(free_port(), how)
-        check(all(p.poll() is None for p in processes), f"stuck rank {rank}: the run was over before it began")
-        os.kill(processes[rank].pid, signal.SIGSTOP)
-        names_it(processes, processes[rank], rank, f"stuck rank {rank} of {how}")
-        processes[rank].kill()
-        end(processes[rank])
-    process = local(GATHER, "--deadline", STUCK)
-    os.kill(children(process.pid)[1], signal.SIGSTOP)
-    _, error = end(process)
-    check(process.returncode == 2 and "while" in error, f"stuck in --local: {process.returncode} {error!r}")
-    nothing_is_left(process, "stuck in --local")
+    """All runs at the same time, since all take as long as the deadline."""
+    runs = [(f"stuck, {how}, {'rank 0' if first else 'another rank'}", first, *roles(how))
+            for how, first in ((GATHER, True), (GATHER, False), (STAR, False), (["--codec", "raw", "--collective", "tree"], False))]
+    parent = local(GATHER, "--deadline", STUCK)
+    stopped = []
+    for what, first, server, workers in runs:
+        begins(*(trace for _, trace in workers))
+        check(all(p.poll() is None for p in (server, *(worker for worker, _ in workers))), f"{what}: the run was over before it began")
+        stopped.append(next(worker for worker, trace in workers if os.path.exists(trace) == first))
+        stopped[-1].send_signal(signal.SIGSTOP)
+    os.kill(children(parent.pid)[1], signal.SIGSTOP)
+    for (what, first, server, workers), stuck in zip(runs, stopped):
+        blamed = {0, 1, 2}
+        for process in (server, *(worker for worker, _ in workers)):
+            if process is not stuck:
+                _, error = end(process)
+                check(process.returncode == 2 and ", while " in error, f"{what}: exit {process.returncode}: {error!r}")
+                blamed &= named(error)
+        # Nobody waits for himself, so the one whom all of them name is the one who is stuck.
+        check(len(blamed) == 1 and (blamed == {0}) == first, f"{what}: all name rank {blamed}")
+        stuck.kill()
+        end(stuck)
+    _, error = end(parent)
+    check(parent.returncode == 2 and "while" in error, f"stuck in --local: {parent.returncode} {error!r}")
+    nothing_is_left(parent, "stuck in --local")
+
+
+def ranks_under(process):
+    """The processes that mpirun has started."""
+    ranks = {}
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                words = dict(w.split(b"=", 1) for w in f.read().split(b"\0") if b"=" in w)
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                ours = f.read().split(b"\0")[0] == tithe.encode()
+        except OSError:
+            continue
+        rank = words.get(b"OMPI_COMM_WORLD_RANK", words.get(b"PMI_RANK"))
+        if ours and rank is not None and descends(pid, process.pid):
+            ranks[int(rank)] = pid
+    return ranks
 
 
 def stuck_mpi():
     if not has_mpirun():
         print(f"SKIP: no {MPIRUN}")
         return
+    runs = []
     for how in (GATHER, STAR, ["--codec", "raw"]):
         trace = new_file()
-        process = subprocess.Popen([*mpirun(3), tithe, "train", "--transport", "mpi", *LONG, *how, "--deadline", STUCK, "--trace", trace],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+        command = [*mpirun(3), tithe, "train", "--transport", "mpi", *LONG, *how, "--deadline", STUCK, "--trace", trace]
+        runs.append((how, trace, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                                  env={**environment, "OMPI_MCA_orte_tmpdir_base": folder + f"/m{len(runs)}"},
+                                                  start_new_session=True)))
+    for how, trace, process in runs:
         begins(trace)
-        ranks = {}
-        for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as f:
-                    words = dict(w.split(b"=", 1) for w in f.read().split(b"\0") if b"=" in w)
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    ours = f.read().split(b"\0")[0] == tithe.encode()
-            except OSError:
-                continue
-            rank = words.get(b"OMPI_COMM_WORLD_RANK", words.get(b"PMI_RANK"))
-            if ours and rank is not None and descends(pid, process.pid):
-                ranks[int(rank)] = pid
+        ranks = ranks_under(process)
         check(sorted(ranks) == [0, 1, 2], f"stuck over MPI: the ranks are {ranks}")
-        if len(ranks) < 3:
-            process.kill()
-            continue
-        os.kill(ranks[1], signal.SIGSTOP)
+        if 1 in ranks:
+            os.kill(ranks[1], signal.SIGSTOP)
+    for how, _, process in runs:
+        ranks = ranks_under(process)
         _, error = end(process)
         told = [line for line in error.splitlines() if "while" in line and "rank 1 " in line.lower()]
         check(process.returncode != 0 and len(told) >= 2, f"stuck over MPI, {how}: {process.returncode} {error!r}")

@@ -171,7 +171,7 @@ def lost_worker():
     port = free_port()
     endpoint = f"tcp://127.0.0.1:{port}"
     base = ["--data", "a9a-like", "--no-optimum", "--transport", "zmq", "--workers", "3", "--estimator", "sgd", "--epochs", "1000",
-            "--codec", "topk:keep=0.1", "--scheme", "star", "--deadline", "5"]
+            "--codec", "topk:keep=0.1", "--scheme", "star", "--deadline", "20"]
     commands = [[tithe, "train", *base, "--role", "server", "--listen", endpoint]]
     traces = [os.path.join(environment["XDG_CACHE_HOME"], f"lost-{i}") for i in range(3)]
     commands += [[tithe, "train", *base, "--role", "worker", "--connect", endpoint, "--trace", trace] for trace in traces]
