@@ -219,11 +219,12 @@ static void print_table(const train_outcome *outcomes, const tithe_trace *const 
 static int run_all(const plan *p, const char *report, const char *json_path)
 {
     train_outcome *outcomes = text_memory(p->count * sizeof *outcomes);
-    const tithe_trace **traces = text_memory(p->count * sizeof *traces);
+    const tithe_trace **traces =
+        text_memory(p->count * sizeof *traces); /* NOLINT(bugprone-sizeof-expression): pointers are meant */
     memset(outcomes, 0, p->count * sizeof *outcomes);
     size_t done = 0;
     int result = EXIT_DONE;
-    for (; done < p->count && result != EXIT_BAD && !train_was_interrupted(); done++) {
+    for (; done < p->count && result != EXIT_BAD && !train_interrupts(); done++) {
         train_settings s;
         line_words words;
         text_set_place(p->path, p->runs[done].line);
@@ -237,6 +238,7 @@ static int run_all(const plan *p, const char *report, const char *json_path)
         free(line);
     }
     text_set_place(NULL, 0);
+    if (!done) result = text_fail("It was stopped by hand, before the first run");
     plan finished = *p;
     finished.count = done;
     if (result != EXIT_BAD) {
@@ -266,6 +268,7 @@ static int run_all(const plan *p, const char *report, const char *json_path)
 
 int cmd_compare(int argc, char **argv)
 {
+    train_catch_interrupt(false);
     const char *report = NULL, *json = NULL;
     const option options[] = {
         option_text("report", "FILE", "draw all runs on one HTML page", &report),
@@ -305,10 +308,7 @@ int cmd_compare(int argc, char **argv)
             fine = fine && !wrong;
             text_set_place(NULL, 0);
         }
-        if (fine) {
-            train_catch_interrupt();
-            status = run_all(&p, report, json);
-        }
+        if (fine) status = run_all(&p, report, json);
     }
     free(p.text);
     return status;

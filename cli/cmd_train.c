@@ -68,7 +68,6 @@ static int run(train_settings *s, const char *line, bool speaks)
     train_outcome out = {0};
     int status = EXIT_BAD;
     if (!speaks) s->trace = s->report = s->json = NULL;
-    train_catch_interrupt();
     if (train_run(s, "run", line, !speaks || json_alone(s->json), &out))
         status = speaks ? finish(s, &out) : verdict(&out);
     train_outcome_free(&out);
@@ -80,6 +79,8 @@ static int spread(train_settings *s, const char *line)
     processes p;
     int status = EXIT_BAD;
     const process_part part = processes_begin(s, &p);
+    p.waits_can_stop =
+        false; /* from here on a signal is for the run, which all processes end at the same step */
     if (part == PART_ALL || part == PART_FIRST || part == PART_OTHER)
         status = run(s, line, part != PART_OTHER);
     if (part == PART_SERVED) status = p.status;
@@ -123,6 +124,7 @@ static bool read_options(train_settings *s, int argc, char **argv, int *status)
 
 int cmd_train(int argc, char **argv)
 {
+    train_catch_interrupt(false);
     train_settings s = train_settings_defaults();
     char *line = train_command("train", argc, argv);
     int status = EXIT_BAD;

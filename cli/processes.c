@@ -53,31 +53,11 @@ static process_part begin_mpi(train_settings *s, processes *p)
 /* ---- ZeroMQ --------------------------------------------------------------------------------------------- */
 
 #ifdef TITHE_HAS_ZMQ
-static volatile sig_atomic_t wanted_end; /* how often somebody asked for it */
-
-static void note_end(int number)
-{
-    (void)number;
-    wanted_end++;
-}
-
-static void catch_end(void)
-{
-    struct sigaction action = {.sa_handler = note_end};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    struct sigaction before;
-    sigaction(SIGHUP, NULL, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* nohup means it */
-}
-
-/* A server has nothing to bring to an orderly end, nor has a worker before its run has begun: they stop waiting. From then
- * on Ctrl-C is for the run (train_catch_interrupt). */
+/* A server has nothing to bring to an orderly end, nor has a worker before its run has begun: they stop waiting. */
 static bool end_is_wanted(void *context)
 {
-    (void)context;
-    return wanted_end > 0;
+    const processes *p = context;
+    return p->waits_can_stop && train_interrupts() > 0;
 }
 
 static tithe_status join(const train_settings *s, const char *endpoint, bool server, processes *p,
@@ -90,7 +70,8 @@ static tithe_status join(const train_settings *s, const char *endpoint, bool ser
                                  .workers = s->run.workers,
                                  .peers = !star,
                                  .timeout = s->deadline,
-                                 .stop = end_is_wanted};
+                                 .stop = end_is_wanted,
+                                 .stop_context = p};
     return tithe_comm_zmq(&o, &p->comm, error);
 }
 
@@ -108,6 +89,7 @@ static process_part work(train_settings *s, const char *endpoint, processes *p)
 {
     tithe_error error = {0};
     const tithe_status status = join(s, endpoint, false, p, &error);
+    p->waits_can_stop = true;
     if (!status) return part_of(p);
     text_fail_status(NULL, status, &error);
     return PART_FAILED;
@@ -137,6 +119,13 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* However many signals come meanwhile. */
+static void pause_for(double seconds)
+{
+    const double until = now() + seconds;
+    while (now() < until) nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
 
 /* To all, or to the workers alone: with them the server ends by itself. */
@@ -170,6 +159,7 @@ static void note_child(family *f, pid_t id, int status)
 static int wait_for_all(family *f)
 {
     int answered = 0;
+    bool again = false;
     while (f->left) {
         int status;
         const pid_t id = waitpid(-1, &status, WNOHANG);
@@ -177,13 +167,18 @@ static int wait_for_all(family *f)
             note_child(f, id, status);
             continue;
         }
-        if (wanted_end > answered) {
+        if (train_interrupts() > answered) {
             tell(f, SIGTERM, false); /* from a terminal they have got theirs already */
-            f->kill_at = now() + (wanted_end > 1 ? 0 : PATIENCE);
-            answered = wanted_end;
+            again = answered > 0;
+            f->kill_at = now() + (again ? 0 : PATIENCE);
+            if (!again)
+                pause_for(0.05); /* what comes right after the first is no second one: timeout sends two */
+            answered = train_interrupts();
         }
-        if (now() > f->kill_at) {
-            if (!f->worst && wanted_end == 1)
+        if (now() >= f->kill_at) {
+            if (!f->worst && again)
+                text_fail("It was stopped once more while it was stopping: all were ended");
+            else if (!f->worst && answered)
                 text_fail("It took more than %d seconds to stop: all were ended", PATIENCE);
             f->worst = EXIT_BAD;
             tell(f, SIGKILL, true);
@@ -212,15 +207,18 @@ static bool make_folder(char *path, size_t room)
     return false;
 }
 
-/* A child: nobody is to be left when the parent goes. */
+/* A child: nobody is to be left when the parent goes. A worker goes on noting signals: a group of processes gets one from
+ * the terminal and one more from the parent, and only the parent says when it is enough. What comes before the run has
+ * begun ends it at its start. The server ends with the workers. */
 static void be_a_child(bool server)
 {
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
-    signal(SIGINT, server ? SIG_IGN : SIG_DFL); /* Ctrl-C is for the workers: they tell the server */
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_DFL);
+    if (!server) return;
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
 }
 
 /* Comes back in every child, with its part, and in the parent after all have ended. */
@@ -231,7 +229,7 @@ static process_part begin_local(train_settings *s, processes *p)
     snprintf(endpoint, sizeof endpoint, "ipc://%s/server", path);
     family f = {.count = (size_t)s->local + 1, .kill_at = INFINITY};
     f.children = text_memory(f.count * sizeof *f.children);
-    catch_end();
+    train_catch_interrupt(true);
     fflush(stdout);
     for (size_t i = 0; i < f.count; i++) { /* the server first */
         const pid_t id = fork();
@@ -267,13 +265,15 @@ static process_part begin_zmq(train_settings *s, processes *p)
     }
     if (s->role && strcmp(s->role, "server") == 0) {
         if (!s->listen) return fail_part("A server needs --listen, such as --listen tcp://*:5555");
-        catch_end();
+        train_catch_interrupt(true);
+        p->waits_can_stop = true;
         p->status = serve(s, s->listen, p);
         return PART_SERVED;
     }
     if (s->role && strcmp(s->role, "worker") == 0) {
         if (!s->connect) return fail_part("A worker needs --connect, such as --connect tcp://10.0.0.1:5555");
-        catch_end();
+        train_catch_interrupt(false);
+        p->waits_can_stop = true;
         return work(s, s->connect, p);
     }
     return fail_part(

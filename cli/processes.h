@@ -15,6 +15,7 @@ typedef enum process_part {
 
 typedef struct processes {
     tithe_comm *comm; /* NULL: there is only this process */
+    bool waits_can_stop; /* a wait for the others ends when Ctrl-C or SIGTERM is noted */
     int status;
 } processes;
 

@@ -33,7 +33,8 @@ int text_fail(const char *format, ...)
     char line[1024];
     va_list arguments;
     va_start(arguments, format);
-    const size_t used = strlen(strcpy(line, current_place));
+    const size_t used =
+        (size_t)snprintf(line, sizeof line, "%s", current_place); /* it fits, with room to spare */
     vsnprintf(line + used, sizeof line - 1 - used, format, arguments);
     va_end(arguments);
 

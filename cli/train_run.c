@@ -11,26 +11,27 @@
 
 /* ---- Ctrl-C -------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupts;
 
 static void note_interrupt(int number)
 {
     (void)number;
-    interrupted = 1;
+    interrupts++;
 }
 
-void train_catch_interrupt(void)
+void train_catch_interrupt(bool all)
 {
-    /* Once: a second Ctrl-C ends the program as usual. */
-    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESETHAND};
+    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = all ? 0 : (int)SA_RESETHAND}, before;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, NULL, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, NULL); /* nohup means it */
 }
 
-bool train_was_interrupted(void)
+int train_interrupts(void)
 {
-    return interrupted;
+    return interrupts;
 }
 
 /* ---- what happens during a run ------------------------------------------------------------------------- */
@@ -146,7 +147,7 @@ static bool at_record(void *context, const tithe_trace_record *record)
     l->gap = record->gap;
     if (tithe_trace_add(l->trace, record)) l->failed = TITHE_E_MEMORY;
     if (l->file && !l->failed) l->failed = tithe_trace_file_append(l->file, record, &l->out->error);
-    return !interrupted && !l->failed;
+    return !interrupts && !l->failed;
 }
 
 static bool at_progress(void *context, const char *what, double done)
@@ -154,7 +155,7 @@ static bool at_progress(void *context, const char *what, double done)
     listener *l = context;
     const double now = seconds_now();
     if (what == l->doing && now < l->shown + 0.1)
-        return !interrupted; /* a terminal takes longer than a step */
+        return !interrupts; /* a terminal takes longer than a step */
     l->doing = what;
     l->shown = now;
     char share[16] = "", gap[64] = "";
@@ -164,7 +165,7 @@ static bool at_progress(void *context, const char *what, double done)
         text_progress("%s: %s", l->name, what);
     else
         text_progress("%s:%s loss %.6g%s", l->name, share, l->loss, gap);
-    return !interrupted;
+    return !interrupts;
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */

@@ -25,8 +25,10 @@ cJSON *train_json(const train_outcome *out);
 /* argv as one line that a shell would read back. */
 char *train_command(const char *verb, int argc, char **argv);
 
-/* From now on Ctrl-C ends the run in good order. */
-void train_catch_interrupt(void);
-bool train_was_interrupted(void);
+/* From now on Ctrl-C, SIGTERM and SIGHUP are noted, and end the run in good order: the first thing that a verb does, so that
+ * none comes too early. A second one ends the program as usual, unless `all` are to be noted. */
+void train_catch_interrupt(bool all);
+/* How many were noted, by this process or the one that it was forked from. */
+int train_interrupts(void);
 
 #endif

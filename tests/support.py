@@ -1,12 +1,20 @@
-"""What the tests in Python share: checks that are counted, and what is said at the end."""
+"""What the tests in Python share: checks that are counted, events that are waited for, and what is said at the end.
+
+No test asserts a time: on a busy machine everything may take long. What must not wait for a deadline is given one that is longer
+than HANG, after which a test says that something hangs."""
 
 import os
+import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import time
 
 MPIRUN = os.environ.get("MPIRUN", "mpirun")  # of the MPI that the build was made with
+HANG = 180  # seconds: only what hangs gets there
+NEVER = "3600"  # a --deadline that nobody lives to see
 counts = {True: 0, False: 0}
 
 
@@ -23,10 +31,111 @@ def finish(skipped=False, more=""):
     sys.exit(1 if counts[False] else 77 if skipped else 0)
 
 
+# ---- events --------------------------------------------------------------------------------------------------------
+
+def happens(condition, what):
+    """Waits for an event; a test that sleeps and hopes fails on a busy machine."""
+    end = time.monotonic() + HANG
+    while not condition():
+        if time.monotonic() > end:
+            check(False, f"it never happens: {what}")
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def begins(*traces):
+    """The run has: one of its processes, that of rank 0, has written the record of the start."""
+    def has_record(path):
+        if not os.path.exists(path):
+            return False
+        with open(path, encoding="utf-8") as lines:
+            return any(line.startswith("0,") and line.endswith("\n") for line in lines)
+    return happens(lambda: any(has_record(path) for path in traces), f"the run begins, says {traces}")
+
+
+def status(pid):
+    """What /proc says of a process; nothing, if it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as lines:
+            return dict((name, value.strip()) for name, _, value in (line.partition(":") for line in lines))
+    except OSError:
+        return {}
+
+
+def has_signal(pid, field, number):
+    """field SigCgt: it catches it; ShdPnd: it has got it and not yet looked."""
+    return bool(int(status(pid).get(field, "0"), 16) >> (number - 1) & 1)
+
+
+def catches(process, number=signal.SIGINT):
+    return happens(lambda: has_signal(process.pid, "SigCgt", number) or process.poll() is not None, f"signal {number} is caught")
+
+
+def connections(port):
+    """Of this machine to that port, both ends: the bytes that wait to be sent or read."""
+    waiting = []
+    with open("/proc/net/tcp", encoding="ascii") as lines:
+        for line in list(lines)[1:]:
+            words = line.split()
+            if words[3] == "01" and any(word.endswith(f":{port:04X}") for word in words[1:3]):
+                waiting.append(sum(int(bytes, 16) for bytes in words[4].split(":")))
+    return waiting
+
+
+def settles(port, peers, *processes):
+    """So many are connected to the port, everything that was sent was read, and everybody waits for something else to come."""
+    def sleeps(process):
+        try:
+            threads = os.listdir(f"/proc/{process.pid}/task")
+        except OSError:
+            return False
+        return all(status(f"{process.pid}/task/{thread}").get("State", "").startswith("S") for thread in threads)
+
+    def is_quiet():
+        return connections(port) == [0] * (2 * peers) and all(sleeps(process) for process in processes)
+
+    def stays_quiet():  # one look at several threads could miss what goes from one to the other
+        for _ in range(10):
+            if not is_quiet():
+                return False
+            time.sleep(0.01)
+        return True
+
+    what = f"{peers} peers at port {port} are settled"
+    return happens(lambda: stays_quiet() or any(p.poll() is not None for p in processes), what)
+
+
+# ---- what there is on this machine -------------------------------------------------------------------------------------
+
+def no_lab():
+    """Why tools/netlab cannot run here; None: it can."""
+    if not os.environ["TITHE"]:
+        return "no command was built"
+    if os.geteuid() != 0:
+        return "not root, and namespaces need root"
+    for tool in ("ip", "tc", "ethtool", "ping"):
+        if not shutil.which(tool):
+            return "no " + tool
+    name = f"tithe-try-{os.getpid()}"  # others may try, too
+    if subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False).returncode:
+        return "namespaces cannot be made here"
+    subprocess.run(["ip", "netns", "del", name], check=True)
+    return None
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Not one of those that the system gives to whoever connects: that might be somebody else before we are there."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        least = min(int(file.read().split()[0]), 65536)
+    while True:
+        port = random.randrange(least // 2, least)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def has_mpirun():

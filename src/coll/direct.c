@@ -87,8 +87,9 @@ static tithe_status sum_part(const direct *d, unsigned part, tithe_error *error)
 /* Are parts so long that turns are worth their latency? There is but one neighbour in a pair. */
 static bool in_turns(unsigned size, size_t n)
 {
+    if (size <= 2) return false;
     const size_t part = n / size;
-    return size > 2 && part * sizeof(float) > TITHE_DIRECT_AT_ONCE && part >= size;
+    return part * sizeof(float) > TITHE_DIRECT_AT_ONCE && part >= size;
 }
 
 /* Ranks that share a process take no turns, but count as if they did. */

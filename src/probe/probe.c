@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "probe/probe.h"
 
 enum { MOST_REPEATS = 31, LEAST_REPEATS = 3, UNSTEADY_REPEATS = 9, WARM_UP = 4, ORDER_BYTES = 8 };
 
@@ -38,6 +39,18 @@ static void smooth(tithe_probe_link *link)
         while (from > 0 && p[from - 1].seconds * (double)(i - from + 1) > sum) sum += p[--from].seconds;
         for (size_t j = from; j <= i; j++) p[j].seconds = sum / (double)(i - from + 1);
     }
+}
+
+/* An answer takes half of the shortest round trip of all: with that of another one, which a busy machine made longer, a message
+ * would seem to arrive before it could. */
+void ti_probe_one_way(tithe_probe_link *link, double shortest)
+{
+    for (size_t i = 0; i < link->count; i++) link->points[i].seconds -= shortest / 2;
+    smooth(link);
+    link->link = tithe_link_fit(link->points, link->count);
+    /* Noise may hide that longer ones take longer; the longest one then says how fast it went at least. */
+    const tithe_link_point *longest = &link->points[link->count - 1];
+    if (isnan(link->link.bandwidth)) link->link.bandwidth = longest->bytes / longest->seconds;
 }
 
 /* ---- the messages --------------------------------------------------------------------------------------------- */
@@ -114,7 +127,7 @@ static bool is_unsteady(const double *times, size_t count)
 static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double budget,
                                  tithe_probe_link *link, tithe_error *error)
 {
-    double round_trip = 0, first, last = clock_now();
+    double shortest = INFINITY, first, last = clock_now();
     for (int i = 0; i < WARM_UP; i++) { /* connections are made, and routes found, with the first ones */
         const tithe_status status = ping(comm, link->to, bytes, 1, &first, error);
         if (status) return status;
@@ -129,15 +142,12 @@ static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double 
             if (!status) status = reassure(comm, link->to, &last, error);
             if (status) return status;
         }
-        const double middle = median(times, count);
-        if (i == 0) round_trip = middle;
-        /* the answer takes as long as half of the shortest round trip */
-        link->points[link->count++] =
-            (tithe_link_point){(double)lengths[i], fmax(middle - round_trip / 2, 0)};
+        const double middle = median(times, count); /* which sorts them */
+        shortest = fmin(shortest, times[0]);
+        link->points[link->count++] = (tithe_link_point){(double)lengths[i], middle};
         if (middle > 4 * share && i > 6) break; /* the next one would take even longer */
     }
-    smooth(link);
-    link->link = tithe_link_fit(link->points, link->count);
+    ti_probe_one_way(link, shortest);
     return announce(comm, link->to, 0, error);
 }
 

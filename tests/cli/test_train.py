@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 
+from support import HANG, happens
+
 tithe = os.path.abspath(os.environ["TITHE"])
 failures = 0
 checks = 0
@@ -170,22 +172,17 @@ def determinism():
         expect(train(*options, *method, "--seed", "2")["model_hash"] != plain, f"{method}: another seed")
 
 
-def interrupted(arguments):
-    """Ctrl-C once the trace has its first record: the rest of the run may leave none for minutes."""
-    for path in ("cut.csv", "cut.html"):
+def interrupted(arguments, begun, cache="."):
+    """Ctrl-C once there is a file of that name."""
+    for path in ("cut.csv", "cut.html", begun):
         if os.path.exists(path):
             os.remove(path)
     process = subprocess.Popen([tithe, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env={**os.environ, "XDG_CACHE_HOME": os.getcwd()})
-    end = time.time() + 60
-    while time.time() < end and process.poll() is None:
-        if os.path.exists("cut.csv") and "\n0," in open("cut.csv", encoding="utf-8").read():
-            break
-        time.sleep(0.01)
-    time.sleep(0.2)
+                               env={**os.environ, "XDG_CACHE_HOME": os.path.abspath(cache)})
+    expect(happens(lambda: os.path.exists(begun) or process.poll() is not None, f"{begun} is written"), "Ctrl-C: the run begins")
     process.send_signal(signal.SIGINT)
     try:
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=HANG)
     except subprocess.TimeoutExpired:
         process.kill()
         raise SystemExit(f"FAIL: Ctrl-C is not heard by: tithe {' '.join(arguments)}")
@@ -194,8 +191,8 @@ def interrupted(arguments):
 
 def ctrl_c():
     for estimator in ("full", "sgd"):
-        code, out, err = interrupted(["train", *SMALL, "--estimator", estimator, "--steps", "1" + 15 * "0", "--trace",
-                                      "cut.csv", "--report", "cut.html", "--json", "-"])
+        code, out, err = interrupted(["train", *SMALL, "--estimator", estimator, "--steps", "1" + 15 * "0", "--trace", "cut.csv",
+                                      "--report", "cut.html", "--json", "-", "--checkpoint", "cut.checkpoint", "--every", "100"], "cut.checkpoint")
         expect(code == 0 and not err, f"Ctrl-C, {estimator}: exit status {code}: {err}")
         j = json.loads(out)
         table = rows("cut.csv")
@@ -204,12 +201,9 @@ def ctrl_c():
         expect(facts("cut.csv")["model_hash"] == j["model_hash"] and "ended" in facts("cut.csv"), "Ctrl-C: facts at the end")
         expect(run("inspect", "cut.csv")[0] == 0 and os.path.getsize("cut.html") > 1000, "Ctrl-C: trace and report")
     write("two.txt", f"all: {shlex.join(SMALL)}\nlong: --estimator sgd --steps 1000000000000000\nnever: --steps 5\n")
-    process = subprocess.Popen([tithe, "compare", "two.txt", "--report", "cut.html", "--json", "-"],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    expect(process.returncode == 0 and not err, f"Ctrl-C, compare: exit status {process.returncode}: {err}")
+    # The first run keeps the minimum that it finds, before its first step.
+    code, out, err = interrupted(["compare", "two.txt", "--report", "cut.html", "--json", "-"], "cut.cache/tithe", "cut.cache")
+    expect(code == 0 and not err, f"Ctrl-C, compare: exit status {code}: {err}")
     expect([r["name"] for r in json.loads(out)["runs"]] == ["long"], "Ctrl-C, compare: the runs so far")
 
 

@@ -17,12 +17,13 @@ struct CMUnitTest {
 };
 
 static jmp_buf cross_next_test;
+enum { CROSS_FAILED = 1, CROSS_SKIPPED };
 
 static _Noreturn inline void cross_fail(const char *file, int line, const char *what)
 {
     printf("%s:%d: %s\n", file, line, what);
     fflush(stdout);
-    longjmp(cross_next_test, 1);
+    longjmp(cross_next_test, CROSS_FAILED);
 }
 
 static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*setup)(void **),
@@ -35,12 +36,13 @@ static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*
         void *own = state;
         printf("[ RUN      ] %s\n", tests[i].name);
         fflush(stdout);
-        if (setjmp(cross_next_test) == 0) {
+        switch (setjmp(cross_next_test)) {
+        case 0:
             tests[i].run(&own);
             printf("[       OK ] %s\n", tests[i].name);
-        } else {
-            printf("[  FAILED  ] %s\n", tests[i].name);
-            failed++;
+            break;
+        case CROSS_SKIPPED: printf("[  SKIPPED ] %s\n", tests[i].name); break;
+        default: printf("[  FAILED  ] %s\n", tests[i].name); failed++;
         }
     }
     if (teardown && teardown(&state)) failed++;
@@ -57,6 +59,7 @@ static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*
 
 #define fail_msg(...) (printf(__VA_ARGS__), printf("\n"), cross_fail(__FILE__, __LINE__, "failed"))
 #define fail() cross_fail(__FILE__, __LINE__, "failed")
+#define skip() longjmp(cross_next_test, CROSS_SKIPPED)
 #define cross_ask(condition, text) ((condition) ? (void)0 : cross_fail(__FILE__, __LINE__, text))
 
 #define print_message(...) printf(__VA_ARGS__)
@@ -66,6 +69,9 @@ static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*
 #define assert_non_null(p) cross_ask((p) != NULL, #p " is NULL")
 #define assert_int_equal(a, b) cross_ask((uintmax_t)(a) == (uintmax_t)(b), #a " is not " #b)
 #define assert_int_not_equal(a, b) cross_ask((uintmax_t)(a) != (uintmax_t)(b), #a " is " #b)
+#define assert_in_range(a, least, most)                                                    \
+    cross_ask((uintmax_t)(a) >= (uintmax_t)(least) && (uintmax_t)(a) <= (uintmax_t)(most), \
+              #a " is out of range")
 /* As floats, which is what cmocka compares. */
 #define assert_float_equal(a, b, off)                                                             \
     cross_ask((float)(a) - (float)(b) <= (float)(off) && (float)(b) - (float)(a) <= (float)(off), \

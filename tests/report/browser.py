@@ -59,7 +59,7 @@ class Browser:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def wait_for_port(self):
-        for _ in range(600):
+        for _ in range(3600):
             with open(self.output.name, "rb") as said:
                 found = re.search(rb"started successfully on port (\d+)", said.read())
             if found:

@@ -7,11 +7,11 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser
 import runs
+from support import happens
 
 tithe = os.path.abspath(os.environ["TITHE"])
 shots = os.environ.get("TITHE_SHOTS")
@@ -74,11 +74,7 @@ def quiet(b, what):
 
 def until(b, script, *args):
     """The page's own timers may need a moment."""
-    for _ in range(100):
-        if b.run(script, *args):
-            return True
-        time.sleep(0.02)
-    return False
+    return happens(lambda: b.run(script, *args), script)
 
 
 def test_curves(b, page):
@@ -218,10 +214,7 @@ def test_schemes(b, page):
     b.open(page)
     light = b.run("return [getComputedStyle(document.body).backgroundColor, theme.colours().text]"), b.run(PIXELS, "#progress")
     b.scheme("dark")
-    for _ in range(100):  # the page hears of it one frame later
-        if b.run(PIXELS, "#progress") != light[1]:
-            break
-        time.sleep(0.02)
+    happens(lambda: b.run(PIXELS, "#progress") != light[1], "the plot turns dark")  # the page hears of it one frame later
     dark = b.run("return [getComputedStyle(document.body).backgroundColor, theme.colours().text]"), b.run(PIXELS, "#progress")
     expect(dark[0][0] != light[0][0] and dark[1] != light[1], "the page does not turn dark")
     # Paper is white, whatever the screen is.

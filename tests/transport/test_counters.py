@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from support import HANG
+
 tithe = os.environ["TITHE"]
 WORKERS = 2
 NAMES = [f"tithe{os.getpid()}-{i}" for i in range(WORKERS + 1)]  # the server is the last
@@ -64,7 +66,7 @@ def measure(what, options, most):
     before = [sent(name) for name in NAMES]
     server = start(NAMES[-1], *common, "--role", "server", "--listen", endpoint)
     workers = [start(name, *common, "--role", "worker", "--connect", endpoint, "--json", "-") for name in NAMES[:-1]]
-    outputs = [process.communicate(timeout=100) for process in [*workers, server]]
+    outputs = [process.communicate(timeout=HANG) for process in [*workers, server]]
     texts = [out for out, _ in outputs if out.strip()]
     if len(texts) != 1:
         print(f"FAIL {what}: {outputs}")

@@ -6,15 +6,14 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
+
+from support import HANG, MPIRUN, check, finish, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 room = tempfile.mkdtemp()
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1", XDG_CACHE_HOME=room,
                    OMPI_MCA_orte_tmpdir_base=room)  # two of them that begin and end at once fight over the usual place
-mpirun = os.environ.get("MPIRUN", "mpirun")
-passed = failed = 0
 COMMON = ["--data", "a9a-like:scale=0.1", "--model", "mlp:hidden=64", "--estimator", "minibatch", "--batch", "8", "--step-size", "0.01",
           "--no-optimum"]  # messages of 32 kB
 METHODS = {
@@ -28,19 +27,12 @@ METHODS = {
 }
 
 
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
-
-
 def run(command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, env=environment, check=False)
 
 
 def has(transport):
-    if transport == "mpi" and not shutil.which(mpirun):
+    if transport == "mpi" and not has_mpirun():
         return False
     done = run([tithe, "train", "--data", "a9a-like:scale=0.03", "--transport", transport, "--steps", "1", "--no-optimum"])
     return "built without" not in done.stderr
@@ -49,8 +41,7 @@ def has(transport):
 def command(transport, workers):
     if transport == "zmq":
         return [tithe, "train", "--transport", "zmq", "--local", str(workers)]
-    more = ["--oversubscribe"] if "Open MPI" in run([mpirun, "--version"]).stdout else []
-    return [mpirun, *more, "-n", str(workers), tithe, "train", "--transport", "mpi", "--workers", str(workers)]
+    return [*mpirun(workers), tithe, "train", "--transport", "mpi", "--workers", str(workers)]
 
 
 def answer(words, what):
@@ -107,8 +98,6 @@ try:
     old_trace()
 finally:
     shutil.rmtree(room, ignore_errors=True)
-print(f"{passed} passed, {failed} failed, over {' and '.join(transports) or 'nothing: no mpi and no zmq here'}")
 if not transports:
-    print("SKIP: no mpirun and no zmq in this build")
-    sys.exit(77 if not failed else 1)
-sys.exit(1 if failed else 0)
+    print(f"SKIP: no {MPIRUN} and no zmq in this build")
+finish(skipped=not transports, more=f", over {' and '.join(transports) or 'nothing'}")

@@ -6,6 +6,7 @@ Sockets and signals are real. What strangers say is written here byte by byte, s
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -13,9 +14,8 @@ import struct
 import subprocess
 import tempfile
 import threading
-import time
 
-from support import MPIRUN, check, finish, free_port, has_mpirun, mpirun
+from support import (HANG, MPIRUN, NEVER, begins, catches, check, finish, free_port, happens, has_mpirun, has_signal, mpirun, settles, status)
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp(prefix="s", dir="/tmp")  # a short path: a socket lives in it
@@ -26,11 +26,19 @@ SHORT = ["--data", "a9a-like:scale=0.03", "--steps", "30"]
 LONG = ["--data", "a9a-like:scale=0.1", "--no-optimum", "--estimator", "sgd", "--epochs", "100000"]
 GATHER = ["--codec", "topk:keep=0.1"]
 STAR = ["--codec", "natural", "--scheme", "star"]
+STUCK = "30"  # seconds: a --deadline that passes; long enough for a busy machine to start processes in
+files = 0
 
 
 def start(*arguments, **more):
     return subprocess.Popen([tithe, "train", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=environment, **more)
+
+
+def new_file():
+    global files
+    files += 1
+    return f"{folder}/file-{files}"
 
 
 def role_server(endpoint, workers, *arguments):
@@ -41,22 +49,20 @@ def role_worker(endpoint, workers, *arguments):
     return start("--transport", "zmq", "--role", "worker", "--connect", endpoint, "--workers", str(workers), *arguments)
 
 
-def end(process, timeout=60):
+def end(process):
     try:
-        return process.communicate(timeout=timeout)
+        return process.communicate(timeout=HANG)
     except subprocess.TimeoutExpired:
         process.kill()
         check(False, f"{process.args} did not end")
         return process.communicate()
 
 
-def one_sentence(process, words, what, within):
-    begun = time.time()
+def one_sentence(process, words, what):
     _, error = end(process)
     lines = [line for line in error.splitlines() if line.strip()]
     check(process.returncode == 2, f"{what}: exit {process.returncode}: {error!r}")
     check(len(lines) == 1 and all(word in error for word in words), f"{what}: {error!r}")
-    check(time.time() - begun < within, f"{what}: it took {time.time() - begun:.1f} s")
 
 
 # ---- what strangers say --------------------------------------------------------------------------------------------
@@ -124,7 +130,7 @@ def say(s, saying):
     try:
         s.sendall(saying[:64])
         if saying.startswith(polite):
-            s.settimeout(1)
+            s.settimeout(HANG)
             got = b""
             while len(got) < 64:
                 more = s.recv(64 - len(got))
@@ -140,24 +146,23 @@ def visit(port):
     """All of them, at the same time; the connections stay open."""
     visitors = []
     for saying in SAYINGS.values():
-        s = socket.create_connection(("127.0.0.1", port), timeout=10)
+        s = socket.create_connection(("127.0.0.1", port), timeout=HANG)
         say(s, saying)
         visitors.append(s)
     return visitors
 
 
-def heard(port, saying, seconds=5):
-    """Everything that comes back."""
-    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as s:
+def heard(port, saying):
+    """What comes back, to the end of the first sentence."""
+    with socket.create_connection(("127.0.0.1", port), timeout=HANG) as s:
         say(s, saying)
         got = b""
-        s.settimeout(0.3)
-        until = time.time() + seconds
-        while time.time() < until and b"." not in got:
+        s.settimeout(HANG)
+        while b"." not in got:
             try:
                 more = s.recv(65536)
             except socket.timeout:
-                continue
+                break
             if not more:
                 break
             got += more
@@ -196,18 +201,14 @@ def answer(outputs, what):
 def strangers_at_the_start(how):
     port = free_port()
     endpoint = f"tcp://127.0.0.1:{port}"
-    server = role_server(endpoint, 2, *SHORT, *how)
-    while True:
-        try:
-            visitors = visit(port)
-            break
-        except ConnectionRefusedError:
-            time.sleep(0.05)
+    server = role_server(endpoint, 2, *SHORT, *how, "--deadline", NEVER)
+    happens(lambda: port in [at for _, at in listening(server.pid)], "the server listens")
+    visitors = visit(port)
     old = heard(port, POLITE + frames(head(HELLO), hello(version=1)))
     check(b"version 2" in old and b"version 1" in old, f"an old version is told: {old!r}")
     other = heard(port, POLITE + frames(head(HELLO), hello(workers=7, peers="star" not in how)))
     check(b"waits for 2 workers" in other and b"7" in other, f"another number of workers is told: {other!r}")
-    workers = [role_worker(endpoint, 2, *SHORT, *how, "--json", "-") for _ in range(2)]
+    workers = [role_worker(endpoint, 2, *SHORT, *how, "--deadline", NEVER, "--json", "-") for _ in range(2)]
     outputs = [end(worker) for worker in workers]
     _, error = end(server)
     check(server.returncode == 0 and all(worker.returncode == 0 for worker in workers), f"strangers: {error!r} {outputs}")
@@ -218,13 +219,26 @@ def strangers_at_the_start(how):
         s.close()
 
 
+def goes_on(checkpoint, processes, what):
+    """The run writes a checkpoint every few steps."""
+    def is_new():
+        if any(p.poll() is not None for p in processes):
+            return True
+        return os.path.exists(checkpoint) and os.stat(checkpoint).st_mtime_ns != before
+
+    before = os.stat(checkpoint).st_mtime_ns if os.path.exists(checkpoint) else 0
+    happens(is_new, what)
+    check(all(p.poll() is None for p in processes), what)
+
+
 def strangers_on_the_way(how):
     port = free_port()
     endpoint = f"tcp://127.0.0.1:{port}"
-    until = ["--step-size", "0.01", "--seed", "3"]
-    server = role_server(endpoint, 2, *LONG, *how, *until, "--deadline", "15")
-    workers = [role_worker(endpoint, 2, *LONG, *how, *until, "--deadline", "15", "--json", "-") for _ in range(2)]
-    time.sleep(2)
+    checkpoint, traces = new_file(), [new_file(), new_file()]
+    options = [*LONG, *how, "--step-size", "0.01", "--seed", "3", "--deadline", NEVER, "--checkpoint", checkpoint, "--every", "20"]
+    server = role_server(endpoint, 2, *options)
+    workers = [role_worker(endpoint, 2, *options, "--json", "-", "--trace", trace) for trace in traces]
+    begins(*traces)
     everybody = [server, *workers]
     check(all(p.poll() is None for p in everybody), "strangers on the way: it was over before it began")
     visitors = []
@@ -233,11 +247,11 @@ def strangers_on_the_way(how):
             check(address == "0100007F", f"{address}:{at} is open to more than this machine")
             visitors += visit(at)
     check(len(visitors) == len(SAYINGS) * (1 if "star" in how else 3), "who listens: the server, and workers only among themselves")
-    late = [role_worker(endpoint, 2, *LONG, *how, *until, "--deadline", "15") for _ in range(2)]
+    late = [role_worker(endpoint, 2, *options) for _ in range(2)]
     for worker in late:
-        one_sentence(worker, ["has all of its 2 workers"], "a worker too many", 10)
-    time.sleep(1)
-    check(all(p.poll() is None for p in everybody), "strangers on the way: they ended the run")
+        one_sentence(worker, ["has all of its 2 workers"], "a worker too many")
+    for _ in range(2):  # what is written now may have been under way; the next one is not
+        goes_on(checkpoint, everybody, "strangers on the way: they ended the run")
     for worker in workers:
         worker.send_signal(signal.SIGINT)
     outputs = [end(worker) for worker in workers]
@@ -252,22 +266,22 @@ def strangers_on_the_way(how):
 
 def nobody():
     one_sentence(role_worker(f"tcp://127.0.0.1:{free_port()}", 2, *SHORT, "--deadline", "1"), ["did not answer within 1 seconds"],
-                 "no server", 8)
+                 "no server")
     port = free_port()
     one_sentence(role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT, "--deadline", "1"), ["Only 0 of 2 workers came", "within 1"],
-                 "no worker", 8)
+                 "no worker")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        one_sentence(role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT), ["Cannot listen at", "in use"], "a port in use", 8)
+        one_sentence(role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT), ["Cannot listen at", "in use"], "a port in use")
     for wrong in ("nonsense", "tcp://", "tcp://here", "tcp://here:", "tcp://:5555", "tcp://here:port", "udp://127.0.0.1:5555", "ipc://"):
-        one_sentence(role_worker(wrong, 2, *SHORT), ["tcp://"], f"worker at '{wrong}'", 8)
-        one_sentence(role_server(wrong, 2, *SHORT), ["tcp://"], f"server at '{wrong}'", 8)
+        one_sentence(role_worker(wrong, 2, *SHORT), ["tcp://"], f"worker at '{wrong}'")
+        one_sentence(role_server(wrong, 2, *SHORT), ["tcp://"], f"server at '{wrong}'")
     one_sentence(role_worker("tcp://no-such-host.invalid:5555", 2, *SHORT, "--deadline", "2"), ["no-such-host.invalid"],
-                 "an unknown host", 30)
-    one_sentence(role_server("tcp://192.0.2.1:5555", 2, *SHORT), ["Cannot listen at"], "somebody else's address", 8)
-    one_sentence(role_server("ipc:///no/such/folder/s", 2, *SHORT), ["Cannot listen at"], "no such folder", 8)
+                 "an unknown host")
+    one_sentence(role_server("tcp://192.0.2.1:5555", 2, *SHORT), ["Cannot listen at"], "somebody else's address")
+    one_sentence(role_server("ipc:///no/such/folder/s", 2, *SHORT), ["Cannot listen at"], "no such folder")
 
 
 def somebody_else():
@@ -296,8 +310,9 @@ def somebody_else():
                     pass
 
             threading.Thread(target=serve, daemon=True).start()
-            one_sentence(role_worker(f"tcp://127.0.0.1:{listener.getsockname()[1]}", 2, *SHORT, "--deadline", "1.5"), [words],
-                         f"a server that is {name}", 10)
+            deadline = "1.5" if words == "did not answer" else NEVER
+            one_sentence(role_worker(f"tcp://127.0.0.1:{listener.getsockname()[1]}", 2, *SHORT, "--deadline", deadline), [words],
+                         f"a server that is {name}")
             for s in open_ones:
                 s.close()
 
@@ -318,24 +333,21 @@ def children(pid):
 
 
 def nothing_is_left(process, what):
-    for _ in range(40):
-        if not left_behind(process.pid):
-            break
-        time.sleep(0.05)
-    check(not left_behind(process.pid), f"{what}: a process is left")
+    happens(lambda: not left_behind(process.pid), f"{what}: no process is left")
     check(os.listdir(environment["TMPDIR"]) == [], f"{what}: files are left: {os.listdir(environment['TMPDIR'])}")
 
 
 def local(how, *more):
-    process = start("--transport", "zmq", "--local", "3", *LONG, *how, *more, start_new_session=True)
-    time.sleep(1.5)
+    trace = new_file()
+    process = start("--transport", "zmq", "--local", "3", *LONG, *how, "--trace", trace, *(more or ["--deadline", NEVER]), start_new_session=True)
+    begins(trace)
     check(process.poll() is None and len(children(process.pid)) == 4, "local: a server and three workers")
     return process
 
 
 def stopped_local():
     for how in (GATHER, STAR):
-        process = local(how, "--json", "-")
+        process = local(how, "--json", "-", "--deadline", NEVER)
         os.killpg(process.pid, signal.SIGINT)  # what a terminal does
         out, error = end(process)
         check(process.returncode == 0 and json.loads(out)["stopped"], f"Ctrl-C: {process.returncode} {error!r}")
@@ -346,22 +358,42 @@ def stopped_local():
     check(process.returncode == 0 and "stopped by hand" in out, f"SIGTERM: {process.returncode} {out!r} {error!r}")
     nothing_is_left(process, "SIGTERM")
     process = local(GATHER)
-    os.killpg(process.pid, signal.SIGINT)
-    os.killpg(process.pid, signal.SIGINT)
-    begun = time.time()
-    end(process)
-    check(time.time() - begun < 5, "twice Ctrl-C: at once")
+    worker = children(process.pid)[1]
+    os.kill(worker, signal.SIGSTOP)  # so that it cannot end in good order
+    happens(lambda: status(worker).get("State", "T").startswith("T"), "a worker stops")
+    process.send_signal(signal.SIGINT)
+    happens(lambda: has_signal(worker, "ShdPnd", signal.SIGTERM), "the parent tells its workers of Ctrl-C")
+    happens(lambda: process.send_signal(signal.SIGINT) or process.poll() is not None, "twice Ctrl-C: it ends")
+    _, error = end(process)
+    check(process.returncode == 2 and "stopped once more" in error, f"twice Ctrl-C: {process.returncode} {error!r}")
     nothing_is_left(process, "twice Ctrl-C")
     process = local(GATHER)
     process.kill()
     end(process)
-    for _ in range(40):
-        time.sleep(0.05)
-        if not left_behind(process.pid):
-            break
-    check(not left_behind(process.pid), "a parent that is killed leaves nobody")
+    happens(lambda: not left_behind(process.pid), "a parent that is killed leaves nobody")
     shutil.rmtree(environment["TMPDIR"])
     os.mkdir(environment["TMPDIR"])
+
+
+def stopped_early():
+    """SIGTERM before there is a run, as early as it is caught, and while processes are started one by one: it ends in good order."""
+    def early(what, arguments, is_time):
+        for how in (GATHER, STAR):
+            process = start(*arguments, *LONG, *how, "--deadline", NEVER, start_new_session=True)
+            happens(lambda: is_time(process.pid) or process.poll() is not None, what)
+            os.killpg(process.pid, signal.SIGTERM)
+            out, error = end(process)
+            check(process.returncode == 0 and "stopped by hand" in out, f"SIGTERM, {what}: {process.returncode} {out!r} {error!r}")
+            nothing_is_left(process, f"SIGTERM, {what}")
+
+    def is_caught(pid):
+        return has_signal(pid, "SigCgt", signal.SIGTERM)
+
+    zmq = ["--transport", "zmq", "--local", "3"]
+    early("in one process", ["--workers", "3"], is_caught)
+    early("as soon as it is caught", zmq, is_caught)
+    for count in (1, 2, 4):
+        early(f"with {count} started", zmq, lambda pid: is_caught(pid) and len(children(pid)) >= count)
 
 
 def stopped_roles():
@@ -370,125 +402,132 @@ def stopped_roles():
 
     def stop(process, words, what):
         process.send_signal(signal.SIGINT)
-        one_sentence(process, words, what, 1.5)
+        one_sentence(process, words, what)
 
     port = free_port()
-    alone = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT)
-    time.sleep(0.5)
+    alone = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT, "--deadline", NEVER)
+    catches(alone)
     stop(alone, by_hand, "Ctrl-C on a server without workers")
-    nobody = role_worker(f"tcp://127.0.0.1:{free_port()}", 2, *SHORT)
-    time.sleep(0.5)
+    nobody = role_worker(f"tcp://127.0.0.1:{free_port()}", 2, *SHORT, "--deadline", NEVER)
+    catches(nobody)
     stop(nobody, by_hand, "Ctrl-C on a worker without a server")
 
     for how in (GATHER, STAR):
         port = free_port()
         endpoint = f"tcp://127.0.0.1:{port}"
-        server = role_server(endpoint, 2, *LONG, *how)
-        early = role_worker(endpoint, 2, *LONG, *how)
-        time.sleep(1)
+        options = [*LONG, *how, "--deadline", NEVER]
+        traces = [new_file(), new_file()]
+        server = role_server(endpoint, 2, *options)
+        early = role_worker(endpoint, 2, *options)
+        settles(port, 1, server, early)
         stop(early, by_hand, "Ctrl-C on a worker that waits for others")  # and two more make the run whole
-        workers = [role_worker(endpoint, 2, *LONG, *how) for _ in range(2)]
-        time.sleep(2)
+        workers = [role_worker(endpoint, 2, *options, "--trace", trace) for trace in traces]
+        begins(*traces)
         check(all(p.poll() is None for p in (server, *workers)), "Ctrl-C on the server: it was over before it began")
         stop(server, by_hand, "Ctrl-C on the server")
         for worker in workers:
-            one_sentence(worker, ["gave up", "stopped by hand"], "a worker whose server was stopped", 5)
+            one_sentence(worker, ["gave up", "stopped by hand"], "a worker whose server was stopped")
 
     port = free_port()
-    server = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT)
-    waiting = role_worker(f"tcp://127.0.0.1:{port}", 2, *SHORT)
-    time.sleep(1)
+    server = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT, "--deadline", NEVER)
+    waiting = role_worker(f"tcp://127.0.0.1:{port}", 2, *SHORT, "--deadline", NEVER)
+    settles(port, 1, server, waiting)
     stop(server, by_hand, "Ctrl-C on a server that waits for workers")
-    one_sentence(waiting, ["says", "stopped by hand"], "a worker that came to a server that was stopped", 5)
+    one_sentence(waiting, ["says", "stopped by hand"], "a worker that came to a server that was stopped")
 
 
 def killed_local():
     for which in (0, 2):  # the server, a worker
         process = local(GATHER)
-        begun = time.time()
         os.kill(children(process.pid)[which], signal.SIGKILL)
         _, error = end(process)
         check(process.returncode == 2 and "killed by signal 9" in error, f"killed: {process.returncode} {error!r}")
-        check(time.time() - begun < 5, "killed: the others do not wait for a deadline")
         nothing_is_left(process, "killed")
 
 
 # ---- stuck -----------------------------------------------------------------------------------------------------------
 
-def names_it(processes, stuck, rank, what, deadline):
-    begun = time.time()
-    for process in processes:
-        if process is stuck:
-            continue
-        _, error = end(process)
-        check(process.returncode == 2, f"{what}: exit {process.returncode}: {error!r}")
-        words = error.lower()
-        named = f"from rank {rank} " in words or f"to rank {rank} " in words
-        check(named and ", while " in words, f"{what}: rank and phase are named: {error!r}")
-    check(time.time() - begun < deadline + 3, f"{what}: within the deadline, not {time.time() - begun:.1f} s")
+def named(error):
+    """The rank that somebody waited for, by his own account: nothing came from it, or nothing could be sent to it."""
+    found = re.search(r"(?:from|to) rank (\d+) ", error.lower())
+    return {int(found.group(1))} if found else set()
 
 
-def ranks_of(endpoint, how):
-    """Workers get their ranks in the order of arrival, so they come one by one."""
-    server = role_server(endpoint, 3, *LONG, *how, "--deadline", "3")
-    workers = []
-    for _ in range(3):
-        workers.append(role_worker(endpoint, 3, *LONG, *how, "--deadline", "3"))
-        time.sleep(0.4)
-    return [*workers, server]
+def roles(how):
+    """Of three workers and their server; with a trace, which the worker that gets rank 0 writes."""
+    endpoint, traces = f"tcp://127.0.0.1:{free_port()}", [new_file() for _ in range(3)]
+    server = role_server(endpoint, 3, *LONG, *how, "--deadline", STUCK)
+    return server, [(role_worker(endpoint, 3, *LONG, *how, "--deadline", STUCK, "--trace", trace), trace) for trace in traces]
 
 
 def stuck_zmq():
-    for how, rank in ((GATHER, 0), (GATHER, 2), (STAR, 1), (["--codec", "raw", "--collective", "tree"], 2)):
-        processes = ranks_of(f"tcp://127.0.0.1:{free_port()}", how)
-        time.sleep(1)
-        check(all(p.poll() is None for p in processes), f"stuck rank {rank}: the run was over before it began")
-        os.kill(processes[rank].pid, signal.SIGSTOP)
-        names_it(processes, processes[rank], rank, f"stuck rank {rank} of {how}", 3)
-        processes[rank].kill()
-        end(processes[rank])
-    process = local(GATHER, "--deadline", "2")
-    os.kill(children(process.pid)[1], signal.SIGSTOP)
-    _, error = end(process)
-    check(process.returncode == 2 and "while" in error, f"stuck in --local: {process.returncode} {error!r}")
-    nothing_is_left(process, "stuck in --local")
+    """All runs at the same time, since all take as long as the deadline."""
+    runs = [(f"stuck, {how}, {'rank 0' if first else 'another rank'}", first, *roles(how))
+            for how, first in ((GATHER, True), (GATHER, False), (STAR, False), (["--codec", "raw", "--collective", "tree"], False))]
+    parent = local(GATHER, "--deadline", STUCK)
+    stopped = []
+    for what, first, server, workers in runs:
+        begins(*(trace for _, trace in workers))
+        check(all(p.poll() is None for p in (server, *(worker for worker, _ in workers))), f"{what}: the run was over before it began")
+        stopped.append(next(worker for worker, trace in workers if os.path.exists(trace) == first))
+        stopped[-1].send_signal(signal.SIGSTOP)
+    os.kill(children(parent.pid)[1], signal.SIGSTOP)
+    for (what, first, server, workers), stuck in zip(runs, stopped):
+        blamed = {0, 1, 2}
+        for process in (server, *(worker for worker, _ in workers)):
+            if process is not stuck:
+                _, error = end(process)
+                check(process.returncode == 2 and ", while " in error, f"{what}: exit {process.returncode}: {error!r}")
+                blamed &= named(error)
+        # Nobody waits for himself, so the one whom all of them name is the one who is stuck.
+        check(len(blamed) == 1 and (blamed == {0}) == first, f"{what}: all name rank {blamed}")
+        stuck.kill()
+        end(stuck)
+    _, error = end(parent)
+    check(parent.returncode == 2 and "while" in error, f"stuck in --local: {parent.returncode} {error!r}")
+    nothing_is_left(parent, "stuck in --local")
+
+
+def ranks_under(process):
+    """The processes that mpirun has started."""
+    ranks = {}
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                words = dict(w.split(b"=", 1) for w in f.read().split(b"\0") if b"=" in w)
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                ours = f.read().split(b"\0")[0] == tithe.encode()
+        except OSError:
+            continue
+        rank = words.get(b"OMPI_COMM_WORLD_RANK", words.get(b"PMI_RANK"))
+        if ours and rank is not None and descends(pid, process.pid):
+            ranks[int(rank)] = pid
+    return ranks
 
 
 def stuck_mpi():
     if not has_mpirun():
         print(f"SKIP: no {MPIRUN}")
         return
+    runs = []
     for how in (GATHER, STAR, ["--codec", "raw"]):
-        process = subprocess.Popen([*mpirun(3), tithe, "train", "--transport", "mpi", *LONG, *how, "--deadline", "3"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
-        time.sleep(3)
-        ranks = {}
-        for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as f:
-                    words = dict(w.split(b"=", 1) for w in f.read().split(b"\0") if b"=" in w)
-                with open(f"/proc/{pid}/cmdline", "rb") as f:
-                    ours = f.read().split(b"\0")[0] == tithe.encode()
-            except OSError:
-                continue
-            rank = words.get(b"OMPI_COMM_WORLD_RANK", words.get(b"PMI_RANK"))
-            if ours and rank is not None and descends(pid, process.pid):
-                ranks[int(rank)] = pid
+        trace = new_file()
+        command = [*mpirun(3), tithe, "train", "--transport", "mpi", *LONG, *how, "--deadline", STUCK, "--trace", trace]
+        runs.append((how, trace, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                                  env={**environment, "OMPI_MCA_orte_tmpdir_base": folder + f"/m{len(runs)}"},
+                                                  start_new_session=True)))
+    for how, trace, process in runs:
+        begins(trace)
+        ranks = ranks_under(process)
         check(sorted(ranks) == [0, 1, 2], f"stuck over MPI: the ranks are {ranks}")
-        if len(ranks) < 3:
-            process.kill()
-            continue
-        os.kill(ranks[1], signal.SIGSTOP)
-        begun = time.time()
+        if 1 in ranks:
+            os.kill(ranks[1], signal.SIGSTOP)
+    for how, _, process in runs:
+        ranks = ranks_under(process)
         _, error = end(process)
         told = [line for line in error.splitlines() if "while" in line and "rank 1 " in line.lower()]
         check(process.returncode != 0 and len(told) >= 2, f"stuck over MPI, {how}: {process.returncode} {error!r}")
-        check(time.time() - begun < 9, f"stuck over MPI: within the deadline, not {time.time() - begun:.1f} s")
-        for _ in range(60):
-            if not any(os.path.exists(f"/proc/{pid}") for pid in ranks.values()):
-                break
-            time.sleep(0.05)
-        check(not any(os.path.exists(f"/proc/{pid}") for pid in ranks.values()), "stuck over MPI: a process is left")
+        happens(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in ranks.values()), "stuck over MPI: no process is left")
 
 
 def descends(pid, ancestor):
@@ -516,6 +555,7 @@ if zmq:
     nobody()
     somebody_else()
     stopped_local()
+    stopped_early()
     stopped_roles()
     killed_local()
     stuck_zmq()

@@ -8,9 +8,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
-from support import check, finish, free_port, has_mpirun, mpirun
+from support import HANG, NEVER, begins, check, finish, free_port, happens, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
@@ -21,8 +20,8 @@ with open(WEIGHTS, "w", encoding="ascii") as file:
     file.writelines(f"{1 + i % 50}\n" for i in range(977))
 
 
-def run(command, timeout=120):
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment)
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANG, env=environment)
 
 
 def answer(command, what):
@@ -104,7 +103,7 @@ def same(here, there, what):
 
 
 def overlap(transports):
-    """Buckets on the side or one after the other: the same run, and the trace says what was gained."""
+    """Buckets on the side or one after the other: the same run. timed_overlap.py asks what is gained."""
     common = ["--data", "gen:sparse:rows=60,features=1000000,density=0.0001", "--no-optimum", "--codec", "topk:keep=0.05",
               "--bucket", "256kB", "--steps", "10", "--json", "-"]
     for name, command in {"inproc": [tithe, "train", "--workers", "2"], "mpi": [*mpi(2), "--workers", "2"],
@@ -115,7 +114,7 @@ def overlap(transports):
         off = answer([*command, *common, "--overlap", "off"], f"no overlap over {name}")
         if on and off:
             check(on["model_hash"] == off["model_hash"] and on["messages"] == off["messages"], f"overlap over {name}: {on} {off}")
-            check(on["overlap_seconds"] > 0, f"overlap over {name}: nothing went on the side")
+            check(on["overlap_seconds"] >= 0, f"overlap over {name}: {on['overlap_seconds']}")
             check(off["overlap_seconds"] == 0, f"no overlap over {name}: {off['overlap_seconds']}")
             check(on["buckets"] == off["buckets"] > 2, f"overlap over {name}: {on['buckets']} buckets")
 
@@ -142,8 +141,8 @@ def roles():
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     workers = [subprocess.Popen([tithe, "train", *common, "--role", "worker", "--connect", f"tcp://127.0.0.1:{port}", "--json", "-"],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
-    outputs = [worker.communicate(timeout=60) for worker in workers]
-    server.communicate(timeout=60)
+    outputs = [worker.communicate(timeout=HANG) for worker in workers]
+    server.communicate(timeout=HANG)
     check(server.returncode == 0 and all(worker.returncode == 0 for worker in workers), "roles: exit statuses")
     texts = [out for out, _ in outputs if out.strip()]
     check(len(texts) == 1, "roles: one worker speaks for all")
@@ -156,17 +155,15 @@ def roles():
 def mismatch():
     """A worker with other options: everybody says so, and nobody waits."""
     port = free_port()
-    base = [*DATA, "--transport", "zmq", "--workers", "2", "--steps", "5", "--scheme", "star", "--deadline", "20"]
+    base = [*DATA, "--transport", "zmq", "--workers", "2", "--steps", "5", "--scheme", "star", "--deadline", NEVER]
     endpoint = f"tcp://127.0.0.1:{port}"
-    start = time.time()
     commands = [[tithe, "train", *base, "--codec", "topk:keep=0.1", "--role", "server", "--listen", endpoint],
                 [tithe, "train", *base, "--codec", "topk:keep=0.1", "--role", "worker", "--connect", endpoint],
                 [tithe, "train", *base, "--codec", "topk:keep=0.2", "--role", "worker", "--connect", endpoint]]
     processes = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for c in commands]
-    errors = [p.communicate(timeout=60)[1] for p in processes]
+    errors = [p.communicate(timeout=HANG)[1] for p in processes]
     check(all(p.returncode == 2 for p in processes), f"mismatch: exits {[p.returncode for p in processes]}: {errors}")
     check(all("topk:keep=0.1" in e and "topk:keep=0.2" in e for e in errors), f"mismatch: both sides are named: {errors}")
-    check(time.time() - start < 15, "mismatch: found at once")
 
 
 def lost_worker():
@@ -174,33 +171,34 @@ def lost_worker():
     port = free_port()
     endpoint = f"tcp://127.0.0.1:{port}"
     base = ["--data", "a9a-like", "--no-optimum", "--transport", "zmq", "--workers", "3", "--estimator", "sgd", "--epochs", "1000",
-            "--codec", "topk:keep=0.1", "--scheme", "star", "--deadline", "3"]
+            "--codec", "topk:keep=0.1", "--scheme", "star", "--deadline", "20"]
     commands = [[tithe, "train", *base, "--role", "server", "--listen", endpoint]]
-    commands += [[tithe, "train", *base, "--role", "worker", "--connect", endpoint]] * 3
+    traces = [os.path.join(environment["XDG_CACHE_HOME"], f"lost-{i}") for i in range(3)]
+    commands += [[tithe, "train", *base, "--role", "worker", "--connect", endpoint, "--trace", trace] for trace in traces]
     processes = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for c in commands]
-    time.sleep(3)
+    begins(*traces)
     check(all(p.poll() is None for p in processes), "lost worker: the run was over before it began")
     processes[2].send_signal(signal.SIGKILL)
-    start = time.time()
-    errors = [p.communicate(timeout=60)[1] for p in processes]
+    errors = [p.communicate(timeout=HANG)[1] for p in processes]
     survivors = [(p.returncode, e) for i, (p, e) in enumerate(zip(processes, errors)) if i != 2]
     check(all(code == 2 for code, _ in survivors), f"lost worker: {survivors}")
     check(all("rank" in e.lower() and "while" in e for _, e in survivors), f"lost worker: rank and phase are named: {survivors}")
-    check(time.time() - start < 12, "lost worker: within the deadline")
 
 
 def interrupted():
     """Ctrl-C reaches every process at another moment; all of them end at the same step, and the first one speaks."""
     for estimator in ("full", "sgd"):
+        checkpoint = os.path.join(environment["XDG_CACHE_HOME"], f"stopped-{estimator}")
         process = subprocess.Popen([tithe, "train", "--data", "gen:sparse:rows=400,features=60,density=0.2", "--transport", "zmq",
-                                    "--local", "3", "--estimator", estimator, "--epochs", "1000000", "--target-loss", "0", "--json", "-"],
+                                    "--local", "3", "--estimator", estimator, "--epochs", "1000000", "--target-loss", "0", "--json", "-",
+                                    "--checkpoint", checkpoint, "--every", "10"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
                                    start_new_session=True)
-        time.sleep(3)
+        happens(lambda: os.path.exists(checkpoint) or process.poll() is not None, f"Ctrl-C, {estimator}: a few steps")
         check(process.poll() is None, f"Ctrl-C, {estimator}: the run was over before it began")
         os.killpg(process.pid, signal.SIGINT)
         try:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=HANG)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = "{}", "it hangs"

@@ -11,24 +11,18 @@ import subprocess
 import sys
 import tempfile
 
+from support import HANG, check, finish, no_lab
+
 tithe, source = os.environ["TITHE"], os.environ["TITHE_SOURCE"]
 netlab = os.path.join(source, "tools", "netlab")
 room = tempfile.mkdtemp()
 environment = dict(os.environ, TITHE_THREADS="1", XDG_CACHE_HOME=room)
-failed = 0
 
 
 def skip(reason):
     print("SKIP: " + reason)
     shutil.rmtree(room, ignore_errors=True)
     sys.exit(77)
-
-
-def check(ok, what):
-    global failed
-    failed += not ok
-    if not ok:
-        print("FAIL " + what)
 
 
 def has(transport):
@@ -57,7 +51,7 @@ def train(how, delay, hidden, steps, lab=(), more=()):
     command = [netlab, "--rate", "100mbit", "--delay", delay, *lab, how, kick, tithe, "train", "--transport", how, "--workers", "2",
                "--data", "gisette-like:scale=0.05", "--model", f"mlp:hidden={hidden}", "--estimator", "minibatch", "--batch", "4",
                "--step-size", "0.001", "--steps", str(steps), "--no-optimum", "--json", "-", *more]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, env=environment, check=False)
     try:
         return json.loads(done.stdout)
     except json.JSONDecodeError:
@@ -94,16 +88,8 @@ def follow():
     check(known and 0.75 * 95.6e6 < max(known) < 1.25 * 95.6e6, f"before the change: {known}")
 
 
-if not tithe:
-    skip("no command was built")
-if os.geteuid() != 0:
-    skip("not root, and namespaces need root")
-for tool in "ip", "tc", "ethtool", "ping":
-    if not shutil.which(tool):
-        skip("no " + tool)
-if subprocess.run(["ip", "netns", "add", "tithe-try-link"], capture_output=True, check=False).returncode:
-    skip("namespaces cannot be made here")
-subprocess.run(["ip", "netns", "del", "tithe-try-link"], check=True)
+if no_lab():
+    skip(no_lab())
 try:
     missing = [transport for transport in ("zmq", "mpi") if not has(transport)]
     if "zmq" not in missing:
@@ -117,4 +103,4 @@ try:
         skip("built without ZeroMQ and MPI")
 finally:
     shutil.rmtree(room, ignore_errors=True)
-sys.exit(1 if failed else 0)
+finish()
