@@ -10,6 +10,7 @@
 #include "json.h"
 #include "options.h"
 #include "text.h"
+#include "tithe/bench.h"
 #include "verbs.h"
 
 enum { MOST = 16 }; /* entries of a list on the command line */

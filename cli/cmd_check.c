@@ -15,6 +15,7 @@
 #include "options.h"
 #include "specs.h"
 #include "text.h"
+#include "tithe/check.h"
 #include "verbs.h"
 
 typedef struct check_row {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tithe/check.h> /* in libtithe_measure */
 #include <tithe/tithe.h>
 
 /* ternary: minus, zero or plus the largest magnitude, unbiased.

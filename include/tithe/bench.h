@@ -3,7 +3,7 @@
  * Times say little about another machine, or about this one an hour later; ratios taken in one run say a lot.
  * So all rows of one vector run in turn, round after round, and what is reported is the median of the ratios
  * of the rounds. Short vectors are in the caches when the clock starts, long ones (2^24 and more) are not.
- * docs/performance.md has the method, and what came out of it. */
+ * docs/performance.md has the method, and what came out of it. In libtithe_measure, as check.h is. */
 #ifndef TITHE_BENCH_H
 #define TITHE_BENCH_H
 

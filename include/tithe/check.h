@@ -2,7 +2,7 @@
  *
  * Every claim is tested on Gaussian, heavy-tailed, sparse and adversarial vectors. Statistical claims hold
  * when they lie inside their interval of confidence; a true claim is called false less than once in 10^6
- * rows. */
+ * rows. In libtithe_measure (pkg-config: tithe_measure; CMake: tithe::measure). */
 #ifndef TITHE_CHECK_H
 #define TITHE_CHECK_H
 

@@ -1,4 +1,4 @@
-/* tithe.h - everything. Tithe makes distributed learning cheap to communicate.
+/* tithe.h - everything in libtithe. Tithe makes distributed learning cheap to communicate.
  *
  *   codec.h     a gradient to packed bytes and back     (start here)
  *   feedback.h  keep what was not sent
@@ -12,17 +12,19 @@
  *   plan.h      what a step will cost on a link, and whether compression pays
  *   pool.h      threads for large vectors
  *   frame.h     read a frame from a file or a stranger
- *   check.h     measure what a codec claims
- *   bench.h     measure how fast it is here
  *   variant.h   bring your own selector or quantizer
  *   status.h    what can go wrong
+ *
+ * What is in a library of its own has to be included by name:
+ *
+ *   check.h, bench.h      libtithe_measure: what a codec claims, and how fast it is here
+ *   transport.h           libtithe_mpi, libtithe_zmq: ranks in several processes
+ *   data.h, model.h, learn.h, trace.h     libtithe_learn: the trainer
  *
  * No global state, no init call, no allocation inside a step; the library never exits, aborts or prints. */
 #ifndef TITHE_H
 #define TITHE_H
 
-#include "tithe/bench.h"
-#include "tithe/check.h"
 #include "tithe/codec.h"
 #include "tithe/coll.h"
 #include "tithe/comm.h"

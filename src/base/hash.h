@@ -1,4 +1,7 @@
-/* hash.h - a 64-bit hash of bytes: for telling contents apart, not for keeping secrets. */
+/* hash.h - the hash of a model (model_hash): for telling models apart, not for keeping secrets.
+ *
+ * Everything else is hashed by xxHash, where the trainer links it. This one stays: people compare the model_hash of a run
+ * with one that they wrote down. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

@@ -1,5 +1,4 @@
-/* rng.c - keys, streams and bounded draws; the blocks themselves are a kernel. Keys: vigna2017,
- * lemire2019. */
+/* rng.c - keys and coins; the blocks of random numbers are a kernel (define.h). Key: vigna2017. */
 #include "base/rng.h"
 
 static uint64_t absorb(uint64_t state, uint64_t word)
@@ -32,31 +31,4 @@ bool tithe_random_below(double p, uint32_t random, tithe_key key, uint64_t posit
     const uint32_t whole = (uint32_t)scaled;
     if (random != whole) return random < whole;
     return rng_at(key, position) >> 32 < (uint64_t)((scaled - whole) * 4294967296.0);
-}
-
-void ti_rng_stream_start(rng_stream *s, tithe_key key)
-{
-    s->key = key;
-    s->block = 0;
-    s->used = TITHE_BLOCK;
-}
-
-static uint32_t rng_stream_next(rng_stream *s)
-{
-    if (s->used == TITHE_BLOCK) {
-        tithe_random_block(s->key, s->block++, s->numbers);
-        s->used = 0;
-    }
-    return s->numbers[s->used++];
-}
-
-uint32_t ti_rng_stream_below(rng_stream *s, uint32_t limit)
-{
-    /* The high half of random * limit is uniform once the few low halves that occur too often are redrawn. */
-    uint64_t product = (uint64_t)rng_stream_next(s) * limit;
-    if ((uint32_t)product < limit) {
-        const uint32_t surplus = (UINT32_MAX - limit + 1) % limit; /* 2^32 mod limit */
-        while ((uint32_t)product < surplus) product = (uint64_t)rng_stream_next(s) * limit;
-    }
-    return (uint32_t)(product >> 32);
 }

@@ -98,7 +98,7 @@ static tithe_status expect_sense(const bench_run *run)
                            "A vector of %zu numbers cannot be measured: take 128 to %u.", o->sizes[i],
                            TITHE_MAX_N);
     for (size_t i = 0; i < o->data_count; i++)
-        if (!bench_data_exists(o->data[i]))
+        if (!ti_bench_data_exists(o->data[i]))
             return ti_fail(
                 run->error, TITHE_E_ARGUMENT, i,
                 "There is no data \"%.40s\"; there are gaussian, lognormal, ties, zeros, sorted, narrow and "
@@ -128,7 +128,7 @@ static unsigned rounds_for(const bench_run *run, size_t n)
 static bool row_is_wanted(const bench_run *run, const bench_row *row, const bench_vectors *v)
 {
     if (row->longest && v->n > row->longest) return false;
-    if (bench_data_is_hard(v->data) && strcmp(row->name, "topk.select@0.01") != 0) return false;
+    if (ti_bench_data_is_hard(v->data) && strcmp(row->name, "topk.select@0.01") != 0) return false;
     if (!run->options.rows) return true;
     char pattern[160];
     snprintf(pattern, sizeof pattern, "*%.150s*", run->options.rows);
@@ -139,8 +139,8 @@ static bool row_is_wanted(const bench_run *run, const bench_row *row, const benc
  * pattern asks for a reference. */
 static size_t choose_rows(const bench_run *run, const bench_vectors *v, const bench_row **rows)
 {
-    static const bench_row *const tables[] = {bench_kernel_rows, bench_codec_rows, bench_tuner_rows,
-                                              bench_exchange_rows};
+    static const bench_row *const tables[] = {ti_bench_kernel_rows, ti_bench_codec_rows, ti_bench_tuner_rows,
+                                              ti_bench_exchange_rows};
     const bench_row *table = tables[run->options.suite];
     size_t count = 0;
     bool wanted = false;
@@ -154,7 +154,7 @@ static size_t choose_rows(const bench_run *run, const bench_vectors *v, const be
 
 static tithe_status run_vector(bench_run *run, const char *data, size_t n)
 {
-    const bool hard = bench_data_is_hard(data);
+    const bool hard = ti_bench_data_is_hard(data);
     if (hard && (run->options.suite != TITHE_BENCH_KERNELS || (!run->hard_everywhere && n != LONG)))
         return TITHE_OK;
     const bench_row *rows[BENCH_MOST_ROWS];
@@ -162,7 +162,7 @@ static tithe_status run_vector(bench_run *run, const char *data, size_t n)
     const size_t count = choose_rows(run, &v, rows);
     if (count == 0) return TITHE_OK;
 
-    tithe_status status = bench_vectors_make(data, n, run->calls, &v, run->error);
+    tithe_status status = ti_bench_vectors_make(data, n, run->calls, &v, run->error);
     for (const kernels *const *t = ti_kernel_tables(); *t && !status; t++) {
         if (!table_is_wanted(run, *t) || run->stopped || run->summary->wrong) continue;
         const bench_group group = {
@@ -176,12 +176,12 @@ static tithe_status run_vector(bench_run *run, const char *data, size_t n)
             .filler = n >= LONG ? &run->filler : NULL,
         };
         const kernels *used = ti_kernels_force(*t);
-        status = bench_group_run(&group, &run->options, run->report, run->context, run->summary,
-                                 &run->stopped, run->error);
+        status = ti_bench_group_run(&group, &run->options, run->report, run->context, run->summary,
+                                    &run->stopped, run->error);
         ti_kernels_force(used);
         run->groups++;
     }
-    bench_vectors_free(&v);
+    ti_bench_vectors_free(&v);
     return status;
 }
 

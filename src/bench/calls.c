@@ -24,8 +24,8 @@ static tithe_status ec_run(bench_job *job, tithe_error *error)
 static tithe_status ec_open(bench_job *job, tithe_error *error)
 {
     for (size_t i = 0; i < job->v->n; i++) job->v->e[i] = job->v->start[i] + job->v->x[i];
-    const tithe_status status = bench_job_codec(job, true, job->v->e, error);
-    return status ? status : bench_job_frame(job, tithe_codec_bound(job->codec, job->v->n), error);
+    const tithe_status status = ti_bench_job_codec(job, true, job->v->e, error);
+    return status ? status : ti_bench_job_frame(job, tithe_codec_bound(job->codec, job->v->n), error);
 }
 
 /* Nothing may get lost: e + g is what was sent and what is left in e. Of a selection, both must be exact. */
@@ -45,14 +45,15 @@ static const char *ec_balance(bench_job *job, float *sum, uint32_t *indices, flo
         values[count++] = v->y[i];
     }
     if (job->codec->selector->source == TITHE_INDICES_ALL) return NULL;
-    const size_t k = bench_share_of(v->n, job->row->share);
+    const size_t k = ti_bench_share_of(v->n, job->row->share);
     if (fabs((double)count - (double)k) > 0.05 * (double)k)
         return "it does not keep the share that its name says";
     if (job->codec->selector->absolute)
-        return bench_wrong_selection(sum, v->n, job->codec->selector_params[0], v->n, indices, values, count);
-    const float kth = bench_kth_magnitude(sum, v->n, k, v->y);
-    return bench_wrong_selection(sum, v->n, (double)kth, bench_ties_among(sum, v->n, k, kth), indices, values,
-                                 count);
+        return ti_bench_wrong_selection(sum, v->n, job->codec->selector_params[0], v->n, indices, values,
+                                        count);
+    const float kth = ti_bench_kth_magnitude(sum, v->n, k, v->y);
+    return ti_bench_wrong_selection(sum, v->n, (double)kth, ti_bench_ties_among(sum, v->n, k, kth), indices,
+                                    values, count);
 }
 
 static const char *ec_wrong(bench_job *job)
@@ -67,7 +68,7 @@ static const char *ec_wrong(bench_job *job)
     return wrong;
 }
 
-const bench_kind bench_ec = {.open = ec_open, .before = ec_before, .run = ec_run, .wrong = ec_wrong};
+const bench_kind ti_bench_ec = {.open = ec_open, .before = ec_before, .run = ec_run, .wrong = ec_wrong};
 
 /* ---- encode and decode -------------------------------------------------------------------------------- */
 
@@ -79,8 +80,8 @@ static tithe_status encode_run(bench_job *job, tithe_error *error)
 
 static tithe_status encode_open(bench_job *job, tithe_error *error)
 {
-    tithe_status status = bench_job_codec(job, false, job->v->x, error);
-    if (!status) status = bench_job_frame(job, tithe_codec_bound(job->codec, job->v->n), error);
+    tithe_status status = ti_bench_job_codec(job, false, job->v->x, error);
+    if (!status) status = ti_bench_job_frame(job, tithe_codec_bound(job->codec, job->v->n), error);
     return status ? status : encode_run(job, error); /* a decoder needs something to decode */
 }
 
@@ -90,5 +91,5 @@ static tithe_status decode_run(bench_job *job, tithe_error *error)
                             error);
 }
 
-const bench_kind bench_encode = {.open = encode_open, .run = encode_run, .wrong = bench_wrong_bytes};
-const bench_kind bench_decode_add = {.open = encode_open, .run = decode_run, .wrong = bench_wrong_sum};
+const bench_kind ti_bench_encode = {.open = encode_open, .run = encode_run, .wrong = ti_bench_wrong_bytes};
+const bench_kind ti_bench_decode_add = {.open = encode_open, .run = decode_run, .wrong = ti_bench_wrong_sum};

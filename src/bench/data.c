@@ -90,7 +90,7 @@ static void sample_defeating(float *x, size_t n, tithe_key key)
 {
     normals(x, n, 4);
     if (n < SELECT_SAMPLE_LEAST) return;
-    const size_t size = select_sample_size(n, bench_share_of(n, 0.01));
+    const size_t size = select_sample_size(n, ti_bench_share_of(n, 0.01));
     for (size_t i = 0; i < size; i++) x[select_sample_at(key, n, size, i)] *= 0x1p-30f;
 }
 
@@ -112,12 +112,12 @@ static size_t shape_of(const char *name)
     return i;
 }
 
-bool bench_data_exists(const char *name)
+bool ti_bench_data_exists(const char *name)
 {
     return shape_of(name) < SHAPES;
 }
 
-bool bench_data_is_hard(const char *name)
+bool ti_bench_data_is_hard(const char *name)
 {
     const size_t i = shape_of(name);
     return i < SHAPES && shapes[i].hard;
@@ -128,7 +128,7 @@ const char *const *tithe_bench_data(void)
     return names;
 }
 
-tithe_key bench_select_key(const tithe_call *call)
+tithe_key ti_bench_select_key(const tithe_call *call)
 {
     return ti_rng_key(call->seed, call->step, call->rank, call->tensor, RNG_SELECT);
 }
@@ -138,7 +138,7 @@ tithe_key bench_select_key(const tithe_call *call)
 /* What error compensation finds in e: another draw of the same distribution, without the hundredth that was sent. */
 static void leave_rest(bench_vectors *v)
 {
-    const float least = bench_kth_magnitude(v->x, v->n, bench_share_of(v->n, 0.01), v->e);
+    const float least = ti_bench_kth_magnitude(v->x, v->n, ti_bench_share_of(v->n, 0.01), v->e);
     for (size_t i = 0; i < v->n; i++) {
         const float value = v->x[(i + v->n / 3) % v->n];
         v->start[i] = fabsf(value) < least ? value : 0;
@@ -155,8 +155,8 @@ static float *vector_of(size_t n)
     return made;
 }
 
-tithe_status bench_vectors_make(const char *data, size_t n, const tithe_call *call, bench_vectors *v,
-                                tithe_error *error)
+tithe_status ti_bench_vectors_make(const char *data, size_t n, const tithe_call *call, bench_vectors *v,
+                                   tithe_error *error)
 {
     const size_t shape = shape_of(data);
     *v = (bench_vectors){.data = names[shape], .n = n};
@@ -165,15 +165,15 @@ tithe_status bench_vectors_make(const char *data, size_t n, const tithe_call *ca
     v->start = shapes[shape].hard ? NULL : vector_of(n);
     v->e = shapes[shape].hard ? NULL : vector_of(n);
     if (!v->x || !v->y || (!shapes[shape].hard && (!v->start || !v->e))) {
-        bench_vectors_free(v);
+        ti_bench_vectors_free(v);
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for vectors of %zu numbers.", n);
     }
-    shapes[shape].fill(v->x, n, bench_select_key(call));
+    shapes[shape].fill(v->x, n, ti_bench_select_key(call));
     if (v->e) leave_rest(v);
     return TITHE_OK;
 }
 
-void bench_vectors_free(bench_vectors *v)
+void ti_bench_vectors_free(bench_vectors *v)
 {
     free(v->x);
     free(v->y);

@@ -16,14 +16,14 @@ typedef struct bench_vectors {
     float *e;     /* ... and a copy that calls may spoil */
 } bench_vectors;
 
-bool bench_data_exists(const char *name);
-bool bench_data_is_hard(const char *name); /* made against top-k: only that is measured on it */
+bool ti_bench_data_exists(const char *name);
+bool ti_bench_data_is_hard(const char *name); /* made against top-k: only that is measured on it */
 
 /* The sample of top-k depends on the key of the call, and one of the inputs is made against it. */
-tithe_key bench_select_key(const tithe_call *call);
+tithe_key ti_bench_select_key(const tithe_call *call);
 
-tithe_status bench_vectors_make(const char *data, size_t n, const tithe_call *call, bench_vectors *v,
-                                tithe_error *error);
-void bench_vectors_free(bench_vectors *v);
+tithe_status ti_bench_vectors_make(const char *data, size_t n, const tithe_call *call, bench_vectors *v,
+                                   tithe_error *error);
+void ti_bench_vectors_free(bench_vectors *v);
 
 #endif

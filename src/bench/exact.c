@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 
-size_t bench_share_of(size_t n, double share)
+size_t ti_bench_share_of(size_t n, double share)
 {
     const double k = round(share * (double)n);
     return k >= 1 ? (size_t)k : 1;
@@ -13,7 +13,7 @@ size_t bench_share_of(size_t n, double share)
 
 /* Hoare's selection: partition, and search on in the part that holds the k-th. The median of three as the pivot makes
  * both parts smaller than the whole; equal numbers are swapped, which splits a row of ties in the middle. */
-float bench_kth_magnitude(const float *x, size_t n, size_t k, float *room)
+float ti_bench_kth_magnitude(const float *x, size_t n, size_t k, float *room)
 {
     for (size_t i = 0; i < n; i++) room[i] = fabsf(x[i]);
     size_t low = 0, high = n - 1;
@@ -39,15 +39,15 @@ float bench_kth_magnitude(const float *x, size_t n, size_t k, float *room)
     return room[place];
 }
 
-size_t bench_ties_among(const float *x, size_t n, size_t k, float kth)
+size_t ti_bench_ties_among(const float *x, size_t n, size_t k, float kth)
 {
     size_t above = 0;
     for (size_t i = 0; i < n; i++) above += fabsf(x[i]) > kth;
     return k - above;
 }
 
-const char *bench_wrong_selection(const float *x, size_t n, double least, size_t ties,
-                                  const uint32_t *indices, const float *values, size_t count)
+const char *ti_bench_wrong_selection(const float *x, size_t n, double least, size_t ties,
+                                     const uint32_t *indices, const float *values, size_t count)
 {
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
@@ -63,7 +63,7 @@ const char *bench_wrong_selection(const float *x, size_t n, double least, size_t
     return found == count ? NULL : "more was selected than there is to select";
 }
 
-double bench_entropy(size_t n, size_t k)
+double ti_bench_entropy(size_t n, size_t k)
 {
     const double all = lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
     return all / log(2) / (double)k;

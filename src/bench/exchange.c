@@ -15,7 +15,7 @@ struct bench_group_of_ranks {
     float *vectors[MOST_RANKS]; /* of an all-reduce, which writes over them */
 };
 
-void bench_ranks_free(struct bench_group_of_ranks *g)
+void ti_bench_ranks_free(struct bench_group_of_ranks *g)
 {
     if (!g) return;
     tithe_exchange_free(g->ex);
@@ -96,11 +96,11 @@ static const char *step_wrong(bench_job *job)
     }
     const bool same = !status && memcmp(mine, v->y, v->n * sizeof *mine) == 0;
     free(mine);
-    for (int i = 0; i < 2; i++) bench_ranks_free(fresh[i]);
+    for (int i = 0; i < 2; i++) ti_bench_ranks_free(fresh[i]);
     return same ? NULL : "the update is not that of the reference kernels";
 }
 
-const bench_kind bench_step = {.open = step_open, .run = step_run, .wrong = step_wrong};
+const bench_kind ti_bench_step = {.open = step_open, .run = step_run, .wrong = step_wrong};
 
 /* ---- an all-reduce alone ------------------------------------------------------------------------------------ */
 
@@ -143,5 +143,5 @@ static const char *reduce_wrong(bench_job *job)
     return NULL;
 }
 
-const bench_kind bench_all_reduce = {
+const bench_kind ti_bench_all_reduce = {
     .open = reduce_open, .before = reduce_before, .run = reduce_run, .wrong = reduce_wrong};

@@ -110,7 +110,7 @@ static void judge_two(const bench_context *c, tithe_bench_row *row)
     }
 }
 
-void bench_gate(tithe_bench_row *row, const bench_context *c)
+void ti_bench_gate(tithe_bench_row *row, const bench_context *c)
 {
     row->gate[0] = 0;
     row->verdict = TITHE_NO_GATE;

@@ -13,6 +13,6 @@ typedef struct bench_context {
 } bench_context;
 
 /* Fills in row->gate and row->verdict. */
-void bench_gate(tithe_bench_row *row, const bench_context *c);
+void ti_bench_gate(tithe_bench_row *row, const bench_context *c);
 
 #endif

@@ -117,7 +117,7 @@ static tithe_status open_all(const bench_group *group, job_list *list, tithe_err
         for (size_t r = 0; r < group->row_count && !status; r++) {
             if (group->rows[r]->single && tithe_pool_threads(group->calls[c].pool) > 1) continue;
             bench_job *job = &list->jobs[list->count++];
-            status = bench_job_open(group->rows[r], group->v, &group->calls[c], group->rounds, job, error);
+            status = ti_bench_job_open(group->rows[r], group->v, &group->calls[c], group->rounds, job, error);
             job->references = references;
             job->alone = job_alone(list, group->rows[r]);
         }
@@ -127,7 +127,7 @@ static tithe_status open_all(const bench_group *group, job_list *list, tithe_err
 
 static void close_all(job_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) bench_job_close(&list->jobs[i]);
+    for (size_t i = 0; i < list->count; i++) ti_bench_job_close(&list->jobs[i]);
     free(list->room);
     free(list);
 }
@@ -179,13 +179,14 @@ static void add_sizes(const bench_job *job, tithe_bench_row *row)
     if (job->info.index_bits == 0 || job->info.entries == 0) return;
     row->indices = (double)job->info.entries;
     row->bits_per_index = (double)job->info.index_bits / row->indices;
-    row->entropy_bits = bench_entropy(job->v->n, job->info.entries);
+    row->entropy_bits = ti_bench_entropy(job->v->n, job->info.entries);
 }
 
 /* The bits that a frame saves, over the seconds that it costs at both ends. */
 static double break_even(const bench_job *job, const tithe_bench_row *row, double encode_seconds)
 {
-    if (job == job->references || job->row->kind != &bench_decode_add || job[-1].row->kind != &bench_encode)
+    if (job == job->references || job->row->kind != &ti_bench_decode_add ||
+        job[-1].row->kind != &ti_bench_encode)
         return NAN;
     return (32 * (double)row->n - 8 * row->bytes) / (encode_seconds + row->seconds);
 }
@@ -243,20 +244,20 @@ static void report_all(const job_list *list, const bench_group *group, tithe_ben
         row.break_even = break_even(job, &row, before);
         before = row.seconds;
         const bench_context c = {
-            .hard_input = bench_data_is_hard(group->v->data),
+            .hard_input = ti_bench_data_is_hard(group->v->data),
             .over_bf16 = bf16 ? ratio(bf16, job, rounds, list->room) : NAN,
             .over_alone = job->alone ? ratio(job->alone, job, rounds, list->room) : NAN,
             .read_alone = read->alone ? ratio(read->alone, read, rounds, list->room) : NAN,
         };
-        bench_gate(&row, &c);
+        ti_bench_gate(&row, &c);
         if (job == read && group->filler && row.threads == 1) judge_machine(&row, summary);
         *stopped = !report(context, &row);
     }
 }
 
-tithe_status bench_group_run(const bench_group *group, const tithe_bench_options *options,
-                             tithe_bench_report report, void *context, tithe_bench_summary *summary,
-                             bool *stopped, tithe_error *error)
+tithe_status ti_bench_group_run(const bench_group *group, const tithe_bench_options *options,
+                                tithe_bench_report report, void *context, tithe_bench_summary *summary,
+                                bool *stopped, tithe_error *error)
 {
     job_list *list = calloc(1, sizeof *list);
     if (!list) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the rows.");

@@ -25,8 +25,8 @@ typedef struct bench_group {
 } bench_group;
 
 /* Measure and report; sets summary->disturbed, and ->wrong if a result is. *stopped: the caller has seen enough. */
-tithe_status bench_group_run(const bench_group *group, const tithe_bench_options *options,
-                             tithe_bench_report report, void *context, tithe_bench_summary *summary,
-                             bool *stopped, tithe_error *error);
+tithe_status ti_bench_group_run(const bench_group *group, const tithe_bench_options *options,
+                                tithe_bench_report report, void *context, tithe_bench_summary *summary,
+                                bool *stopped, tithe_error *error);
 
 #endif

@@ -7,8 +7,8 @@
 #include "bench/exact.h"
 #include "kernels/kernels.h"
 
-tithe_status bench_job_open(const bench_row *row, const bench_vectors *v, const tithe_call *call,
-                            unsigned rounds, bench_job *job, tithe_error *error)
+tithe_status ti_bench_job_open(const bench_row *row, const bench_vectors *v, const tithe_call *call,
+                               unsigned rounds, bench_job *job, tithe_error *error)
 {
     *job = (bench_job){.row = row, .v = v, .call = *call};
     job->seconds = calloc(rounds, sizeof *job->seconds);
@@ -16,9 +16,9 @@ tithe_status bench_job_open(const bench_row *row, const bench_vectors *v, const 
     return row->kind->open ? row->kind->open(job, error) : TITHE_OK;
 }
 
-void bench_job_close(bench_job *job)
+void ti_bench_job_close(bench_job *job)
 {
-    bench_ranks_free(job->ranks); /* before its codecs */
+    ti_bench_ranks_free(job->ranks); /* before its codecs */
     tithe_codec_free(job->codec_back);
     tithe_codec_free(job->codec);
     tithe_cost_free(job->cost);
@@ -29,7 +29,7 @@ void bench_job_close(bench_job *job)
     *job = (bench_job){0};
 }
 
-tithe_status bench_job_codec(bench_job *job, bool contractive, const float *magnitudes, tithe_error *error)
+tithe_status ti_bench_job_codec(bench_job *job, bool contractive, const float *magnitudes, tithe_error *error)
 {
     const size_t n = job->v->n;
     char spec[128];
@@ -39,7 +39,8 @@ tithe_status bench_job_codec(bench_job *job, bool contractive, const float *magn
         if (!room)
             return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for vectors of %zu numbers.",
                            n);
-        const float lambda = bench_kth_magnitude(magnitudes, n, bench_share_of(n, job->row->share), room);
+        const float lambda =
+            ti_bench_kth_magnitude(magnitudes, n, ti_bench_share_of(n, job->row->share), room);
         snprintf(spec, sizeof spec, "threshold:lambda=%.17g", (double)lambda);
         free(room);
     }
@@ -53,7 +54,7 @@ tithe_status bench_job_codec(bench_job *job, bool contractive, const float *magn
                              : ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for scratch.");
 }
 
-tithe_status bench_job_frame(bench_job *job, size_t bytes, tithe_error *error)
+tithe_status ti_bench_job_frame(bench_job *job, size_t bytes, tithe_error *error)
 {
     job->capacity = bytes;
     job->frame = malloc(bytes ? bytes : 1);
@@ -72,7 +73,7 @@ static tithe_status run_with_reference(bench_job *job)
     return status;
 }
 
-const char *bench_wrong_bytes(bench_job *job)
+const char *ti_bench_wrong_bytes(bench_job *job)
 {
     uint8_t *mine = job->frame, *other = malloc(job->capacity);
     if (!other) return "there is no memory to check it";
@@ -85,7 +86,7 @@ const char *bench_wrong_bytes(bench_job *job)
     return same ? NULL : "the bytes are not those of the reference kernels";
 }
 
-const char *bench_wrong_sum(bench_job *job)
+const char *ti_bench_wrong_sum(bench_job *job)
 {
     const bench_vectors *v = job->v;
     const size_t size = v->n * sizeof *v->y;
@@ -101,7 +102,7 @@ const char *bench_wrong_sum(bench_job *job)
     return same ? NULL : "the sum is not that of the reference kernels";
 }
 
-const char *bench_wrong_number(bench_job *job)
+const char *ti_bench_wrong_number(bench_job *job)
 {
     const double mine = job->number;
     const tithe_status status = run_with_reference(job);

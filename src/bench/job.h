@@ -54,36 +54,38 @@ struct bench_job {
 };
 
 /* `call` says all that does not depend on the row: seed and pool. */
-tithe_status bench_job_open(const bench_row *row, const bench_vectors *v, const tithe_call *call,
-                            unsigned rounds, bench_job *job, tithe_error *error);
-void bench_job_close(bench_job *job);
+tithe_status ti_bench_job_open(const bench_row *row, const bench_vectors *v, const tithe_call *call,
+                               unsigned rounds, bench_job *job, tithe_error *error);
+void ti_bench_job_close(bench_job *job);
 
 /* ---- for the kinds ------------------------------------------------------------------------------------ */
 
 /* The codec of the row, and scratch for it. A threshold is set so that the row's share is left of `magnitudes`. */
-tithe_status bench_job_codec(bench_job *job, bool contractive, const float *magnitudes, tithe_error *error);
-tithe_status bench_job_frame(bench_job *job, size_t bytes, tithe_error *error);
+tithe_status ti_bench_job_codec(bench_job *job, bool contractive, const float *magnitudes,
+                                tithe_error *error);
+tithe_status ti_bench_job_frame(bench_job *job, size_t bytes, tithe_error *error);
 
 /* Do the reference kernels, which define every result, give the same info.bytes bytes of frame, the same sum in y, the
  * same number? Each runs the job again. */
-const char *bench_wrong_bytes(bench_job *job);
-const char *bench_wrong_sum(bench_job *job);
-const char *bench_wrong_number(bench_job *job);
+const char *ti_bench_wrong_bytes(bench_job *job);
+const char *ti_bench_wrong_sum(bench_job *job);
+const char *ti_bench_wrong_number(bench_job *job);
 
-extern const bench_kind bench_memcpy, bench_read, bench_read8;                               /* reference.c */
-extern const bench_kind bench_quant_encode, bench_quant_decode, bench_select;                /* passes.c */
-extern const bench_kind bench_indices_encode, bench_indices_decode, bench_random, bench_crc; /* passes.c */
-extern const bench_kind bench_ec, bench_encode, bench_decode_add;                            /* calls.c */
-extern const bench_kind bench_choose, bench_sort_and_scan, bench_encode_chosen,
-    bench_choose_and_encode; /* tuner.c */
+extern const bench_kind ti_bench_memcpy, ti_bench_read, ti_bench_read8;                /* reference.c */
+extern const bench_kind ti_bench_quant_encode, ti_bench_quant_decode, ti_bench_select; /* passes.c */
+extern const bench_kind ti_bench_indices_encode, ti_bench_indices_decode, ti_bench_random,
+    ti_bench_crc;                                                          /* passes.c */
+extern const bench_kind ti_bench_ec, ti_bench_encode, ti_bench_decode_add; /* calls.c */
+extern const bench_kind ti_bench_choose, ti_bench_sort_and_scan, ti_bench_encode_chosen,
+    ti_bench_choose_and_encode; /* tuner.c */
 
-extern const bench_kind bench_step, bench_all_reduce; /* exchange.c */
-void bench_ranks_free(struct bench_group_of_ranks *ranks);
+extern const bench_kind ti_bench_step, ti_bench_all_reduce; /* exchange.c */
+void ti_bench_ranks_free(struct bench_group_of_ranks *ranks);
 
 /* ---- the tables (rows.c) ------------------------------------------------------------------------------ */
 
-extern const bench_row bench_kernel_rows[], bench_codec_rows[], bench_tuner_rows[],
-    bench_exchange_rows[]; /* all end with a NULL name; references first */
+extern const bench_row ti_bench_kernel_rows[], ti_bench_codec_rows[], ti_bench_tuner_rows[],
+    ti_bench_exchange_rows[]; /* all end with a NULL name; references first */
 enum { BENCH_MEMCPY, BENCH_READ, BENCH_READ8, BENCH_REFERENCES };
 
 #endif

@@ -16,10 +16,10 @@ static tithe_status quant_run(bench_job *job, tithe_error *error)
 
 static tithe_status quant_open(bench_job *job, tithe_error *error)
 {
-    tithe_status status = bench_job_codec(job, false, job->v->x, error);
+    tithe_status status = ti_bench_job_codec(job, false, job->v->x, error);
     if (status) return status;
     job->quant = ti_codec_quant_call(job->codec, &job->call, job->v->n);
-    status = bench_job_frame(job, bytes_of_bits(job->codec->quantizer->max_bits(&job->quant)) + 8, error);
+    status = ti_bench_job_frame(job, bytes_of_bits(job->codec->quantizer->max_bits(&job->quant)) + 8, error);
     return status ? status : quant_run(job, error); /* a decoder needs something to decode */
 }
 
@@ -31,14 +31,16 @@ static tithe_status quant_decode_run(bench_job *job, tithe_error *error)
     return TITHE_OK;
 }
 
-const bench_kind bench_quant_encode = {.open = quant_open, .run = quant_run, .wrong = bench_wrong_bytes};
-const bench_kind bench_quant_decode = {.open = quant_open, .run = quant_decode_run, .wrong = bench_wrong_sum};
+const bench_kind ti_bench_quant_encode = {
+    .open = quant_open, .run = quant_run, .wrong = ti_bench_wrong_bytes};
+const bench_kind ti_bench_quant_decode = {
+    .open = quant_open, .run = quant_decode_run, .wrong = ti_bench_wrong_sum};
 
 /* ---- selectors ---------------------------------------------------------------------------------------- */
 
 static tithe_status select_open(bench_job *job, tithe_error *error)
 {
-    tithe_status status = bench_job_codec(job, false, job->v->x, error);
+    tithe_status status = ti_bench_job_codec(job, false, job->v->x, error);
     if (!status)
         status = ti_workspace_carve(job->codec, TO_ENCODE, job->v->n, ti_codec_room(job->codec, job->v->n),
                                     &job->call, &job->w, error);
@@ -54,7 +56,7 @@ static tithe_status select_run(bench_job *job, tithe_error *error)
         .n = job->v->n,
         .type = TITHE_F32,
         .call = &job->call,
-        .key = bench_select_key(&job->call),
+        .key = ti_bench_select_key(&job->call),
         .scratch = job->w.selector,
     };
     job->selection = (tithe_selection){.indices = job->w.indices, .values = job->w.values, .factor = 1};
@@ -63,18 +65,18 @@ static tithe_status select_run(bench_job *job, tithe_error *error)
 
 static const char *select_wrong(bench_job *job)
 {
-    const size_t n = job->v->n, k = bench_share_of(n, job->row->share);
+    const size_t n = job->v->n, k = ti_bench_share_of(n, job->row->share);
     const tithe_selection *s = &job->selection;
     if (!s->gathered) return "the values were not gathered";
     if (job->codec->selector->absolute)
-        return bench_wrong_selection(job->v->x, n, job->codec->selector_params[0], n, s->indices, s->values,
-                                     s->count);
-    const float kth = bench_kth_magnitude(job->v->x, n, k, job->v->y);
-    const size_t ties = bench_ties_among(job->v->x, n, k, kth);
-    return bench_wrong_selection(job->v->x, n, (double)kth, ties, s->indices, s->values, s->count);
+        return ti_bench_wrong_selection(job->v->x, n, job->codec->selector_params[0], n, s->indices,
+                                        s->values, s->count);
+    const float kth = ti_bench_kth_magnitude(job->v->x, n, k, job->v->y);
+    const size_t ties = ti_bench_ties_among(job->v->x, n, k, kth);
+    return ti_bench_wrong_selection(job->v->x, n, (double)kth, ties, s->indices, s->values, s->count);
 }
 
-const bench_kind bench_select = {.open = select_open, .run = select_run, .wrong = select_wrong};
+const bench_kind ti_bench_select = {.open = select_open, .run = select_run, .wrong = select_wrong};
 
 /* ---- indices ------------------------------------------------------------------------------------------ */
 
@@ -91,8 +93,8 @@ static tithe_status indices_open(bench_job *job, tithe_error *error)
     tithe_status status = select_open(job, error);
     if (!status) status = select_run(job, error);
     if (!status)
-        status = bench_job_frame(job, bytes_of_bits(ti_indices_max_bits(job->selection.count, job->v->n)) + 8,
-                                 error);
+        status = ti_bench_job_frame(
+            job, bytes_of_bits(ti_indices_max_bits(job->selection.count, job->v->n)) + 8, error);
     if (status) return status;
     indices_run(job, error);
     job->info = (tithe_frame_info){.entries = job->selection.count, .index_bits = job->plan.bits};
@@ -117,8 +119,8 @@ static const char *indices_wrong(bench_job *job)
                : "the indices that were read back are others";
 }
 
-const bench_kind bench_indices_encode = {.open = indices_open, .run = indices_run, .wrong = indices_wrong};
-const bench_kind bench_indices_decode = {
+const bench_kind ti_bench_indices_encode = {.open = indices_open, .run = indices_run, .wrong = indices_wrong};
+const bench_kind ti_bench_indices_decode = {
     .open = indices_open, .run = indices_decode_run, .wrong = indices_wrong};
 
 /* ---- random numbers and the checksum ------------------------------------------------------------------ */
@@ -127,7 +129,7 @@ const bench_kind bench_indices_decode = {
 static tithe_status random_run(bench_job *job, tithe_error *error)
 {
     (void)error;
-    const tithe_key key = bench_select_key(&job->call);
+    const tithe_key key = ti_bench_select_key(&job->call);
     uint32_t random[TITHE_BLOCK];
     double sum = 0;
     for (size_t block = 0; block < (job->v->n + TITHE_BLOCK - 1) / TITHE_BLOCK; block++) {
@@ -145,5 +147,5 @@ static tithe_status crc_run(bench_job *job, tithe_error *error)
     return TITHE_OK;
 }
 
-const bench_kind bench_random = {.run = random_run, .wrong = bench_wrong_number};
-const bench_kind bench_crc = {.run = crc_run, .wrong = bench_wrong_number};
+const bench_kind ti_bench_random = {.run = random_run, .wrong = ti_bench_wrong_number};
+const bench_kind ti_bench_crc = {.run = crc_run, .wrong = ti_bench_wrong_number};

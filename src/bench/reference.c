@@ -123,6 +123,6 @@ static const char *memcpy_wrong(bench_job *job)
     return memcmp(job->v->y, job->v->x, job->v->n * sizeof *job->v->x) == 0 ? NULL : "the copy differs";
 }
 
-const bench_kind bench_memcpy = {.run = memcpy_run, .wrong = memcpy_wrong};
-const bench_kind bench_read = {.run = read_run, .wrong = read_wrong};
-const bench_kind bench_read8 = {.run = read8_run, .wrong = read_wrong};
+const bench_kind ti_bench_memcpy = {.run = memcpy_run, .wrong = memcpy_wrong};
+const bench_kind ti_bench_read = {.run = read_run, .wrong = read_wrong};
+const bench_kind ti_bench_read8 = {.run = read8_run, .wrong = read_wrong};

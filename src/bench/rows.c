@@ -3,61 +3,61 @@
 
 #define DITHER4 "all|dither:s=7,bucket=512"
 
-const bench_row bench_kernel_rows[] = {
-    {.name = "memcpy", .kind = &bench_memcpy},
-    {.name = "read", .kind = &bench_read},
-    {.name = "read8", .kind = &bench_read8},
-    {.name = "natural.encode", .kind = &bench_quant_encode, .spec = "all|natural"},
-    {.name = "natural.decode_add", .kind = &bench_quant_decode, .spec = "all|natural"},
-    {.name = "bf16.encode", .kind = &bench_quant_encode, .spec = "all|bf16", .single = true},
-    {.name = "topk.select@0.001", .kind = &bench_select, .spec = "topk:keep=0.001", .share = 0.001},
-    {.name = "topk.select@0.01", .kind = &bench_select, .spec = "topk:keep=0.01", .share = 0.01},
-    {.name = "topk.select@0.1", .kind = &bench_select, .spec = "topk:keep=0.1", .share = 0.1},
-    {.name = "threshold.select@0.01", .kind = &bench_select, .spec = "threshold", .share = 0.01},
-    {.name = "dither4.encode", .kind = &bench_quant_encode, .spec = DITHER4},
-    {.name = "dither4.decode_add", .kind = &bench_quant_decode, .spec = DITHER4},
-    {.name = "natdither4.encode", .kind = &bench_quant_encode, .spec = "all|natdither:s=7,bucket=512"},
+const bench_row ti_bench_kernel_rows[] = {
+    {.name = "memcpy", .kind = &ti_bench_memcpy},
+    {.name = "read", .kind = &ti_bench_read},
+    {.name = "read8", .kind = &ti_bench_read8},
+    {.name = "natural.encode", .kind = &ti_bench_quant_encode, .spec = "all|natural"},
+    {.name = "natural.decode_add", .kind = &ti_bench_quant_decode, .spec = "all|natural"},
+    {.name = "bf16.encode", .kind = &ti_bench_quant_encode, .spec = "all|bf16", .single = true},
+    {.name = "topk.select@0.001", .kind = &ti_bench_select, .spec = "topk:keep=0.001", .share = 0.001},
+    {.name = "topk.select@0.01", .kind = &ti_bench_select, .spec = "topk:keep=0.01", .share = 0.01},
+    {.name = "topk.select@0.1", .kind = &ti_bench_select, .spec = "topk:keep=0.1", .share = 0.1},
+    {.name = "threshold.select@0.01", .kind = &ti_bench_select, .spec = "threshold", .share = 0.01},
+    {.name = "dither4.encode", .kind = &ti_bench_quant_encode, .spec = DITHER4},
+    {.name = "dither4.decode_add", .kind = &ti_bench_quant_decode, .spec = DITHER4},
+    {.name = "natdither4.encode", .kind = &ti_bench_quant_encode, .spec = "all|natdither:s=7,bucket=512"},
     /* whole calls of tithe_ec_encode: what a training step pays */
-    {.name = "ec+natural", .kind = &bench_ec, .spec = "all|natural"},
-    {.name = "ec+threshold@0.01", .kind = &bench_ec, .spec = "threshold", .share = 0.01},
-    {.name = "ec+topk@0.01", .kind = &bench_ec, .spec = "topk:keep=0.01", .share = 0.01},
+    {.name = "ec+natural", .kind = &ti_bench_ec, .spec = "all|natural"},
+    {.name = "ec+threshold@0.01", .kind = &ti_bench_ec, .spec = "threshold", .share = 0.01},
+    {.name = "ec+topk@0.01", .kind = &ti_bench_ec, .spec = "topk:keep=0.01", .share = 0.01},
     {.name = "indices.encode@0.01",
-     .kind = &bench_indices_encode,
+     .kind = &ti_bench_indices_encode,
      .spec = "topk:keep=0.01",
      .share = 0.01,
      .single = true},
     {.name = "indices.decode@0.01",
-     .kind = &bench_indices_decode,
+     .kind = &ti_bench_indices_decode,
      .spec = "topk:keep=0.01",
      .share = 0.01,
      .single = true},
     /* parts of the others */
-    {.name = "random.block", .kind = &bench_random, .single = true},
-    {.name = "crc32c", .kind = &bench_crc, .single = true},
+    {.name = "random.block", .kind = &ti_bench_random, .single = true},
+    {.name = "crc32c", .kind = &ti_bench_crc, .single = true},
     {.name = "elias.encode",
-     .kind = &bench_quant_encode,
+     .kind = &ti_bench_quant_encode,
      .spec = DITHER4 ",code=elias",
      .longest = 1 << 20,
      .single = true},
     {.name = "elias.decode",
-     .kind = &bench_quant_decode,
+     .kind = &ti_bench_quant_decode,
      .spec = DITHER4 ",code=elias",
      .longest = 1 << 20,
      .single = true},
     {.name = NULL},
 };
 
-#define BOTH_WAYS(what, ...)                                               \
-    {.name = "encode " what, .kind = &bench_encode, __VA_ARGS__},          \
-    {                                                                      \
-        .name = "decode_add " what, .kind = &bench_decode_add, __VA_ARGS__ \
+#define BOTH_WAYS(what, ...)                                                  \
+    {.name = "encode " what, .kind = &ti_bench_encode, __VA_ARGS__},          \
+    {                                                                         \
+        .name = "decode_add " what, .kind = &ti_bench_decode_add, __VA_ARGS__ \
     }
 #define WHOLE(spelling) BOTH_WAYS(spelling, .spec = (spelling))
 
-const bench_row bench_codec_rows[] = {
-    {.name = "memcpy", .kind = &bench_memcpy},
-    {.name = "read", .kind = &bench_read},
-    {.name = "read8", .kind = &bench_read8},
+const bench_row ti_bench_codec_rows[] = {
+    {.name = "memcpy", .kind = &ti_bench_memcpy},
+    {.name = "read", .kind = &ti_bench_read},
+    {.name = "read8", .kind = &ti_bench_read8},
     WHOLE("all|raw"),
     WHOLE("all|f16"),
     WHOLE("all|bf16"),
@@ -83,46 +83,46 @@ const bench_row bench_codec_rows[] = {
         .name = (title), .kind = &(how), .spec = (pair), .cost = (price), .single = true \
     }
 
-const bench_row bench_tuner_rows[] = {
-    {.name = "memcpy", .kind = &bench_memcpy},
-    {.name = "read", .kind = &bench_read},
-    {.name = "read8", .kind = &bench_read8},
+const bench_row ti_bench_tuner_rows[] = {
+    {.name = "memcpy", .kind = &ti_bench_memcpy},
+    {.name = "read", .kind = &ti_bench_read},
+    {.name = "read8", .kind = &ti_bench_read8},
     {.name = "cat.affine",
-     .kind = &bench_choose,
+     .kind = &ti_bench_choose,
      .spec = "topk|raw",
      .cost = "affine:c0=1e6",
      .paper = true,
      .single = true},
     {.name = "cat.sort",
-     .kind = &bench_sort_and_scan,
+     .kind = &ti_bench_sort_and_scan,
      .spec = "topk|raw",
      .cost = "affine:c0=1e6",
      .paper = true,
      .single = true},
-    CHOICE("cat.packet", bench_choose, "topk|raw", "802.15.4"),
-    CHOICE("cat.sq", bench_choose, "topk|sign", "802.15.4"),
-    CHOICE("cat.ss", bench_choose, "stochastic|raw", "802.15.4"),
-    CHOICE("cat.natural", bench_choose, "topk|natural", "802.15.4"),
-    CHOICE("cat.threshold", bench_choose, "threshold|raw", "802.15.4"),
-    CHOICE("cat.encode", bench_encode_chosen, "topk|raw", "802.15.4"),
-    CHOICE("cat+encode", bench_choose_and_encode, "topk|raw", "802.15.4"),
+    CHOICE("cat.packet", ti_bench_choose, "topk|raw", "802.15.4"),
+    CHOICE("cat.sq", ti_bench_choose, "topk|sign", "802.15.4"),
+    CHOICE("cat.ss", ti_bench_choose, "stochastic|raw", "802.15.4"),
+    CHOICE("cat.natural", ti_bench_choose, "topk|natural", "802.15.4"),
+    CHOICE("cat.threshold", ti_bench_choose, "threshold|raw", "802.15.4"),
+    CHOICE("cat.encode", ti_bench_encode_chosen, "topk|raw", "802.15.4"),
+    CHOICE("cat+encode", ti_bench_choose_and_encode, "topk|raw", "802.15.4"),
     {.name = NULL},
 };
 
 /* All ranks in this process; @ is their number. Two ways of a star: top-k up, natural back. */
-#define STEP(title, how, pair, count)                                                           \
-    {                                                                                           \
-        .name = (title), .kind = &bench_step, .scheme = (how), .spec = (pair), .ranks = (count) \
+#define STEP(title, how, pair, count)                                                              \
+    {                                                                                              \
+        .name = (title), .kind = &ti_bench_step, .scheme = (how), .spec = (pair), .ranks = (count) \
     }
-#define ALL_REDUCE(title, how, count)                                                                 \
-    {                                                                                                 \
-        .name = (title), .kind = &bench_all_reduce, .scheme = (how), .ranks = (count), .single = true \
+#define ALL_REDUCE(title, how, count)                                                                    \
+    {                                                                                                    \
+        .name = (title), .kind = &ti_bench_all_reduce, .scheme = (how), .ranks = (count), .single = true \
     }
 
-const bench_row bench_exchange_rows[] = {
-    {.name = "memcpy", .kind = &bench_memcpy},
-    {.name = "read", .kind = &bench_read},
-    {.name = "read8", .kind = &bench_read8},
+const bench_row ti_bench_exchange_rows[] = {
+    {.name = "memcpy", .kind = &ti_bench_memcpy},
+    {.name = "read", .kind = &ti_bench_read},
+    {.name = "read8", .kind = &ti_bench_read8},
     ALL_REDUCE("allreduce.ring@2", "ring", 2),
     ALL_REDUCE("allreduce.ring@4", "ring", 4),
     ALL_REDUCE("allreduce.tree@4", "tree", 4),

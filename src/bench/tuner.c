@@ -43,7 +43,7 @@ static tithe_status choose_open(bench_job *job, tithe_error *error)
                               : ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for scratch.");
 }
 
-const bench_kind bench_choose = {.open = choose_open, .run = choose, .wrong = bench_wrong_number};
+const bench_kind ti_bench_choose = {.open = choose_open, .run = choose, .wrong = ti_bench_wrong_number};
 
 /* ---- sort and scan ------------------------------------------------------------------------------------------ */
 
@@ -102,14 +102,14 @@ static const char *sort_wrong(bench_job *job)
                : "cat chooses another level than a sort and scan";
 }
 
-const bench_kind bench_sort_and_scan = {.open = choose_open, .run = sort_and_scan, .wrong = sort_wrong};
+const bench_kind ti_bench_sort_and_scan = {.open = choose_open, .run = sort_and_scan, .wrong = sort_wrong};
 
 /* ---- and then encode ------------------------------------------------------------------------------------------ */
 
 static tithe_status encode_open(bench_job *job, tithe_error *error)
 {
     tithe_status status = choose_open(job, error);
-    if (!status) status = bench_job_frame(job, tithe_codec_bound(job->codec, job->v->n), error);
+    if (!status) status = ti_bench_job_frame(job, tithe_codec_bound(job->codec, job->v->n), error);
     if (status) return status;
     job->call.form = TITHE_EXCHANGE;
     job->call.scratch_size = tithe_codec_scratch(job->codec, job->v->n);
@@ -135,6 +135,7 @@ static tithe_status choose_and_encode(bench_job *job, tithe_error *error)
     return status ? status : encode_alone(job, error);
 }
 
-const bench_kind bench_encode_chosen = {.open = encode_open, .run = encode_alone, .wrong = bench_wrong_bytes};
-const bench_kind bench_choose_and_encode = {
-    .open = encode_open, .run = choose_and_encode, .wrong = bench_wrong_bytes};
+const bench_kind ti_bench_encode_chosen = {
+    .open = encode_open, .run = encode_alone, .wrong = ti_bench_wrong_bytes};
+const bench_kind ti_bench_choose_and_encode = {
+    .open = encode_open, .run = choose_and_encode, .wrong = ti_bench_wrong_bytes};

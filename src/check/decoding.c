@@ -46,9 +46,9 @@ static double tiniest(const check_run *run) /* below it, rounding is no longer r
 static double adds_error(check_run *run, size_t vector, double scale, const buffers *b)
 {
     const check_vector *v = &run->vectors->list[vector];
-    const tithe_call call = check_run_call(run, vector, 0, TITHE_SELF_CONTAINED);
+    const tithe_call call = ti_check_run_call(run, vector, 0, TITHE_SELF_CONTAINED);
     const size_t all = v->n + 2 * GUARD;
-    if (!check_run_encode(run, &call, v) || !check_run_decode(run, &call, v))
+    if (!ti_check_run_encode(run, &call, v) || !ti_check_run_decode(run, &call, v))
         return 0; /* "round trip" tells */
 
     for (size_t i = 0; i < all; i++) put(run, b->y0, i, (double)(i % 97) * 0.37 - 11.3);
@@ -80,15 +80,15 @@ static double adds_error(check_run *run, size_t vector, double scale, const buff
 static size_t unequal_frames(check_run *run, size_t vector, tithe_form form, const buffers *b)
 {
     const check_vector *v = &run->vectors->list[vector];
-    const tithe_call call = check_run_call(run, vector, 1, form);
+    const tithe_call call = ti_check_run_call(run, vector, 1, form);
     memset(run->scratch, 0x00, run->scratch_size);
     memset(run->frame, 0x00, run->capacity);
-    if (!check_run_encode(run, &call, v)) return 0;
+    if (!ti_check_run_encode(run, &call, v)) return 0;
     const size_t bytes = run->info.bytes;
     memcpy(b->frame, run->frame, bytes);
     memset(run->scratch, 0xa5, run->scratch_size);
     memset(run->frame, 0xa5, run->capacity);
-    if (!check_run_encode(run, &call, v)) return 1;
+    if (!ti_check_run_encode(run, &call, v)) return 1;
     return run->info.bytes != bytes || memcmp(run->frame, b->frame, bytes) != 0;
 }
 
@@ -96,9 +96,9 @@ static size_t unequal_frames(check_run *run, size_t vector, tithe_form form, con
 static size_t unequal_forms(check_run *run, size_t vector, const buffers *b)
 {
     const check_vector *v = &run->vectors->list[vector];
-    if (!check_run_trial(run, vector, 2, TITHE_SELF_CONTAINED)) return 0;
+    if (!ti_check_run_trial(run, vector, 2, TITHE_SELF_CONTAINED)) return 0;
     memcpy(b->c, run->y, v->n * sizeof *b->c);
-    if (!check_run_trial(run, vector, 2, TITHE_EXCHANGE)) return 0;
+    if (!ti_check_run_trial(run, vector, 2, TITHE_EXCHANGE)) return 0;
     size_t unequal = 0;
     for (size_t i = 0; i < v->n; i++) unequal += run->y[i] != b->c[i];
     return unequal;
@@ -109,7 +109,7 @@ static size_t unequal_forms(check_run *run, size_t vector, const buffers *b)
 static double feedback_error(check_run *run, size_t vector, const buffers *b)
 {
     const check_vector *v = &run->vectors->list[vector];
-    const tithe_call call = check_run_call(run, vector, 3, TITHE_EXCHANGE);
+    const tithe_call call = ti_check_run_call(run, vector, 3, TITHE_EXCHANGE);
     const double gamma = 0.5;
     void *e = b->y;
     for (size_t i = 0; i < v->n; i++) {
@@ -122,7 +122,7 @@ static double feedback_error(check_run *run, size_t vector, const buffers *b)
                                     : tithe_ec_encode_f64(run->codec, &call, e, v->x, gamma, v->n, run->frame,
                                                           run->capacity, &run->info, NULL);
     if (status != TITHE_OK) return -1;
-    if (!check_run_decode(run, &call, v)) return 1;
+    if (!ti_check_run_decode(run, &call, v)) return 1;
 
     double worst = 0;
     for (size_t i = 0; i < v->n; i++) {
@@ -148,11 +148,11 @@ static void feedback_row(check_run *run, check_output *out, const buffers *b)
     }
     if (refused && !allowed) return;
     if (refused)
-        check_row(out, "error feedback", 0, (double)refused, false, "refused on %zu of %zu vectors", refused,
-                  run->vectors->count);
+        ti_check_row(out, "error feedback", 0, (double)refused, false, "refused on %zu of %zu vectors",
+                     refused, run->vectors->count);
     else
-        check_row(out, "error feedback", 2 * precision(run), worst, worst <= 2 * precision(run),
-                  "e' + C(e + gamma g) against e + gamma g, relative, worst on %s", on);
+        ti_check_row(out, "error feedback", 2 * precision(run), worst, worst <= 2 * precision(run),
+                     "e' + C(e + gamma g) against e + gamma g, relative, worst on %s", on);
 }
 
 static void measure(check_run *run, check_output *out, const buffers *b)
@@ -170,16 +170,16 @@ static void measure(check_run *run, check_output *out, const buffers *b)
         frames += unequal_frames(run, i, TITHE_SELF_CONTAINED, b) + unequal_frames(run, i, TITHE_EXCHANGE, b);
         forms += unequal_forms(run, i, b);
     }
-    check_row(out, "decode adds", 4 * precision(run), adds, adds <= 4 * precision(run),
-              "y + scale C(x) for three scales, relative, worst on %s; nothing else was touched", adds_on);
-    check_row(out, "same seed, same bytes", 0, (double)frames, frames == 0,
-              "frames of %zu that differ from those of an equal call", 2 * vectors->count);
-    check_row(out, "exchange form decodes the same", 0, (double)forms, forms == 0,
-              "coordinates that differ, over %zu vectors", vectors->count);
+    ti_check_row(out, "decode adds", 4 * precision(run), adds, adds <= 4 * precision(run),
+                 "y + scale C(x) for three scales, relative, worst on %s; nothing else was touched", adds_on);
+    ti_check_row(out, "same seed, same bytes", 0, (double)frames, frames == 0,
+                 "frames of %zu that differ from those of an equal call", 2 * vectors->count);
+    ti_check_row(out, "exchange form decodes the same", 0, (double)forms, forms == 0,
+                 "coordinates that differ, over %zu vectors", vectors->count);
     feedback_row(run, out, b);
 }
 
-tithe_status check_decode_rows(check_run *run, check_output *out)
+tithe_status ti_check_decode_rows(check_run *run, check_output *out)
 {
     const size_t all = run->vectors->longest + 2 * GUARD;
     buffers b = {.width = run->type == TITHE_F32 ? sizeof(float) : sizeof(double)};

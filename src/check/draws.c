@@ -10,7 +10,7 @@ enum { MEMBERS = 16, AVERAGES = 200, AVERAGED_N = 512, COUNT_N = 777, COUNTS = 3
 /* One draw of a group; groups differ in everything, members of one group in one part of the call only. */
 static tithe_call member_call(const check_run *run, check_part part, uint32_t group, uint32_t member)
 {
-    tithe_call call = check_run_call(run, 0, group, TITHE_EXCHANGE);
+    tithe_call call = ti_check_run_call(run, 0, group, TITHE_EXCHANGE);
     switch (part) {
     case CHECK_RANK: call.rank = member; break;
     case CHECK_STEP: call.step = group * MEMBERS + member; break;
@@ -23,16 +23,16 @@ static tithe_call member_call(const check_run *run, check_part part, uint32_t gr
 /* With D_m = C_m(x) - x: |sum D_m|^2 - sum |D_m|^2 is the sum of the products <D_m, D_l> of different
  * members, of mean 0 if they are independent and unbiased. Over sum |D_m|^2 it is how far 16
  * Var(mean)/Var(one) is from 1. */
-tithe_status check_averaging(const tithe_codec *codec, check_part part, uint64_t seed, check_output *out)
+tithe_status ti_check_averaging(const tithe_codec *codec, check_part part, uint64_t seed, check_output *out)
 {
     static const char *const names[] = {"ranks", "steps", "tensors", "seeds"};
     static const char *const claims[] = {"mean over ranks: variance / n", "mean over steps: variance / n",
                                          "mean over tensors: variance / n", "mean over seeds: variance / n"};
     check_vectors vectors;
     check_run run;
-    tithe_status status = check_vectors_gaussian(codec, seed, AVERAGED_N, &vectors);
+    tithe_status status = ti_check_vectors_gaussian(codec, seed, AVERAGED_N, &vectors);
     if (status != TITHE_OK) return status;
-    status = check_run_open(codec, seed, &vectors, &run);
+    status = ti_check_run_open(codec, seed, &vectors, &run);
     if (status == TITHE_OK) {
         const check_vector *v = &vectors.list[0];
         check_moments products = {0}, squares = {0};
@@ -40,7 +40,7 @@ tithe_status check_averaging(const tithe_codec *codec, check_part part, uint64_t
             double sum[AVERAGED_N] = {0}, own = 0, together = 0;
             for (uint32_t member = 0; member < MEMBERS; member++) {
                 const tithe_call call = member_call(&run, part, group, member);
-                if (!check_run_encode(&run, &call, v) || !check_run_decode(&run, &call, v)) continue;
+                if (!ti_check_run_encode(&run, &call, v) || !ti_check_run_decode(&run, &call, v)) continue;
                 for (size_t i = 0; i < AVERAGED_N; i++) {
                     const double d = run.y[i] - v->x[i];
                     sum[i] += d;
@@ -48,17 +48,17 @@ tithe_status check_averaging(const tithe_codec *codec, check_part part, uint64_t
                 }
             }
             for (size_t i = 0; i < AVERAGED_N; i++) together += sum[i] * sum[i];
-            check_moments_add(&products, together - own);
-            check_moments_add(&squares, own);
+            ti_check_moments_add(&products, together - own);
+            ti_check_moments_add(&squares, own);
         }
         const double off = fabs(products.mean) / squares.mean;
-        const double half = check_half_width(&products, CHECK_ALPHA / 2) / squares.mean;
-        check_row(out, claims[part], half, off, run.failures == 0 && off <= half,
-                  "|16 Var(mean of 16 %s)/Var(one) - 1|, %d groups, n=%d, confidence 1-%g", names[part],
-                  AVERAGES, AVERAGED_N, CHECK_ALPHA);
-        check_run_close(&run);
+        const double half = ti_check_half_width(&products, CHECK_ALPHA / 2) / squares.mean;
+        ti_check_row(out, claims[part], half, off, run.failures == 0 && off <= half,
+                     "|16 Var(mean of 16 %s)/Var(one) - 1|, %d groups, n=%d, confidence 1-%g", names[part],
+                     AVERAGES, AVERAGED_N, CHECK_ALPHA);
+        ti_check_run_close(&run);
     }
-    check_vectors_free(&vectors);
+    ti_check_vectors_free(&vectors);
     return status;
 }
 
@@ -91,9 +91,9 @@ static void inclusion_rows(const tally *t, size_t n, size_t k, uint32_t trials, 
     double statistic = 0;
     for (size_t i = 0; i < n; i++) statistic += (t->one[i] - expected) * (t->one[i] - expected);
     statistic *= (size - 1) / (size * expected * (1 - p));
-    const double critical = check_chi2_quantile(size - 1, CHECK_ALPHA);
-    check_row(out, "each position with probability k/n", critical, statistic, statistic <= critical,
-              "chi-square of %u draws of %zu out of %zu, confidence 1-%g", trials, k, n, CHECK_ALPHA);
+    const double critical = ti_check_chi2_quantile(size - 1, CHECK_ALPHA);
+    ti_check_row(out, "each position with probability k/n", critical, statistic, statistic <= critical,
+                 "chi-square of %u draws of %zu out of %zu, confidence 1-%g", trials, k, n, CHECK_ALPHA);
 
     /* Both i and i+distance: a binomial count with p2 = k(k-1)/(n(n-1)), as a normal with its skewness. */
     const double p2 = p * ((double)k - 1) / (size - 1), mean = p2 * trials, sigma = sqrt(mean * (1 - p2));
@@ -101,16 +101,17 @@ static void inclusion_rows(const tally *t, size_t n, size_t k, uint32_t trials, 
     for (size_t j = 0; j < DISTANCES; j++)
         for (size_t i = 0; i + distances[j] < n; i++, pairs += 1)
             worst = fmax(worst, fabs(t->pair[j * n + i] - mean) / sigma);
-    const double z = check_normal_quantile(CHECK_ALPHA / (2 * pairs));
+    const double z = ti_check_normal_quantile(CHECK_ALPHA / (2 * pairs));
     const double bound = z + (z * z - 1) / 6 * fabs(1 - 2 * p2) / sigma;
     if (mean >= 25)
-        check_row(out, "each pair with probability k(k-1)/n(n-1)", bound, worst, worst <= bound,
-                  "worst of %.0f pairs in standard deviations, %u draws of %zu out of %zu, confidence 1-%g",
-                  pairs, trials, k, n, CHECK_ALPHA);
+        ti_check_row(
+            out, "each pair with probability k(k-1)/n(n-1)", bound, worst, worst <= bound,
+            "worst of %.0f pairs in standard deviations, %u draws of %zu out of %zu, confidence 1-%g", pairs,
+            trials, k, n, CHECK_ALPHA);
 }
 
-tithe_status check_inclusion(const tithe_codec *codec, size_t n, size_t k, uint32_t trials, uint64_t seed,
-                             check_output *out)
+tithe_status ti_check_inclusion(const tithe_codec *codec, size_t n, size_t k, uint32_t trials, uint64_t seed,
+                                check_output *out)
 {
     check_vectors vectors;
     check_run run;
@@ -120,17 +121,17 @@ tithe_status check_inclusion(const tithe_codec *codec, size_t n, size_t k, uint3
     tithe_status status = t.x && t.one && t.pair ? TITHE_OK : TITHE_E_MEMORY;
     if (status == TITHE_OK) {
         for (size_t i = 0; i < n; i++) t.x[i] = 1;
-        status = check_vectors_own(codec, "all equal", t.x, n, &vectors);
+        status = ti_check_vectors_own(codec, "all equal", t.x, n, &vectors);
     }
     if (status == TITHE_OK) {
-        status = check_run_open(codec, seed, &vectors, &run);
+        status = ti_check_run_open(codec, seed, &vectors, &run);
         if (status == TITHE_OK) {
             for (uint32_t trial = 0; trial < trials; trial++)
-                if (check_run_trial(&run, 0, trial, TITHE_EXCHANGE)) tally_trial(&t, run.y, n);
+                if (ti_check_run_trial(&run, 0, trial, TITHE_EXCHANGE)) tally_trial(&t, run.y, n);
             inclusion_rows(&t, n, k, trials, out);
-            check_run_close(&run);
+            ti_check_run_close(&run);
         }
-        check_vectors_free(&vectors);
+        ti_check_vectors_free(&vectors);
     }
     free(t.x);
     free(t.one);
@@ -138,26 +139,27 @@ tithe_status check_inclusion(const tithe_codec *codec, size_t n, size_t k, uint3
     return status;
 }
 
-tithe_status check_expected_count(const tithe_codec *codec, double expected, uint64_t seed, check_output *out)
+tithe_status ti_check_expected_count(const tithe_codec *codec, double expected, uint64_t seed,
+                                     check_output *out)
 {
     check_vectors vectors;
     check_run run;
-    tithe_status status = check_vectors_gaussian(codec, seed, COUNT_N, &vectors);
+    tithe_status status = ti_check_vectors_gaussian(codec, seed, COUNT_N, &vectors);
     if (status != TITHE_OK) return status;
-    status = check_run_open(codec, seed, &vectors, &run);
+    status = ti_check_run_open(codec, seed, &vectors, &run);
     if (status == TITHE_OK) {
         check_moments m = {0};
         for (uint32_t trial = 0; trial < COUNTS; trial++) {
-            const tithe_call call = check_run_call(&run, 0, trial, TITHE_EXCHANGE);
-            if (check_run_encode(&run, &call, &vectors.list[0]))
-                check_moments_add(&m, (double)run.info.entries);
+            const tithe_call call = ti_check_run_call(&run, 0, trial, TITHE_EXCHANGE);
+            if (ti_check_run_encode(&run, &call, &vectors.list[0]))
+                ti_check_moments_add(&m, (double)run.info.entries);
         }
-        const double off = fabs(m.mean - expected), half = check_half_width(&m, CHECK_ALPHA / 2);
-        check_row(out, "probabilities add up to k", half, off, run.failures == 0 && off <= half,
-                  "mean of %.0f counts is %.3f, expected %g, n=%d, confidence 1-%g", m.count, m.mean,
-                  expected, COUNT_N, CHECK_ALPHA);
-        check_run_close(&run);
+        const double off = fabs(m.mean - expected), half = ti_check_half_width(&m, CHECK_ALPHA / 2);
+        ti_check_row(out, "probabilities add up to k", half, off, run.failures == 0 && off <= half,
+                     "mean of %.0f counts is %.3f, expected %g, n=%d, confidence 1-%g", m.count, m.mean,
+                     expected, COUNT_N, CHECK_ALPHA);
+        ti_check_run_close(&run);
     }
-    check_vectors_free(&vectors);
+    ti_check_vectors_free(&vectors);
     return status;
 }

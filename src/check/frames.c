@@ -3,7 +3,7 @@
 
 #include "check/stats.h"
 
-void check_size_rows(const check_run *run, check_output *out)
+void ti_check_size_rows(const check_run *run, check_output *out)
 {
     const check_frames *alone = &run->seen[TITHE_SELF_CONTAINED], *exchange = &run->seen[TITHE_EXCHANGE];
     const size_t frames = alone->frames + exchange->frames;
@@ -12,18 +12,18 @@ void check_size_rows(const check_run *run, check_output *out)
 
     if (tithe_codec_claims(run->codec, n).traits & TITHE_FIXED_SIZE) {
         const check_frames *worse = exchange->uneven > alone->uneven ? exchange : alone;
-        check_row(out, "fixed size", 0, (double)worse->uneven, worse->uneven == 0,
-                  "bytes by which two of %zu frames for the same n differ at most, on %s", frames,
-                  worse->uneven ? worse->uneven_on : "every vector");
+        ti_check_row(out, "fixed size", 0, (double)worse->uneven, worse->uneven == 0,
+                     "bytes by which two of %zu frames for the same n differ at most, on %s", frames,
+                     worse->uneven ? worse->uneven_on : "every vector");
     }
     const check_frames *fuller = exchange->fullest > alone->fullest ? exchange : alone;
-    check_row(out, "length", 1, fuller->fullest, fuller->fullest <= 1,
-              "bytes over min(length(n, entries), bound(n)), fullest of %zu frames on %s", frames,
-              fuller->fullest_on);
-    check_row(out, "header", 24, (double)alone->header, alone->header <= 24,
-              "bytes of header and checksum, longest of %zu self-contained frames", alone->frames);
-    check_row(out, "exchange header", 12, (double)exchange->header, exchange->header <= 12,
-              "bytes of header and checksum, longest of %zu frames in exchange form", exchange->frames);
+    ti_check_row(out, "length", 1, fuller->fullest, fuller->fullest <= 1,
+                 "bytes over min(length(n, entries), bound(n)), fullest of %zu frames on %s", frames,
+                 fuller->fullest_on);
+    ti_check_row(out, "header", 24, (double)alone->header, alone->header <= 24,
+                 "bytes of header and checksum, longest of %zu self-contained frames", alone->frames);
+    ti_check_row(out, "exchange header", 12, (double)exchange->header, exchange->header <= 12,
+                 "bytes of header and checksum, longest of %zu frames in exchange form", exchange->frames);
 }
 
 /* Index sets of a Gaussian vector are uniform: any k of n positions are equally likely, so log2 C(n, k) bits
@@ -34,16 +34,16 @@ static void index_row(const check_run *run, check_output *out)
     const double n = (double)run->vectors->list[0].n, entries = (double)run->info.entries;
     const double bits = (double)run->info.index_bits;
     if (tithe_codec_selector(run->codec)->source != TITHE_INDICES_SENT) {
-        check_row(out, "index bits", 0, bits, bits == 0, "n=%.0f, %.0f entries; both ends know the indices",
-                  n, entries);
+        ti_check_row(out, "index bits", 0, bits, bits == 0,
+                     "n=%.0f, %.0f entries; both ends know the indices", n, entries);
         return;
     }
     const double share = entries / n;
     if (entries < 500 || share > 0.6) return; /* nothing is claimed there but `length` */
-    const double entropy = check_log2_subsets(n, entries), bound = share <= 0.3 ? 1.03 : 1.05;
-    check_row(out, "index bits", bound, bits / entropy, bits <= bound * entropy,
-              "n=%.0f, %.0f entries: %.3f bits per index, entropy %.3f", n, entries, bits / entries,
-              entropy / entries);
+    const double entropy = ti_check_log2_subsets(n, entries), bound = share <= 0.3 ? 1.03 : 1.05;
+    ti_check_row(out, "index bits", bound, bits / entropy, bits <= bound * entropy,
+                 "n=%.0f, %.0f entries: %.3f bits per index, entropy %.3f", n, entries, bits / entries,
+                 entropy / entries);
 }
 
 /* What the length formula leaves for a value after header, checksum and the indices as they came. */
@@ -56,9 +56,9 @@ static void value_row(const check_run *run, check_output *out)
     const double entries = (double)info->entries;
     const double room = 8 * (length - (double)info->header_bytes - 4) - (double)info->index_bits;
     const double bits = (double)info->value_bits;
-    check_row(out, "value bits", room / entries, bits / entries, bits <= room,
-              "n=%zu, %zu entries: bits per value, against what length(n, entries) leaves for it", n,
-              info->entries);
+    ti_check_row(out, "value bits", room / entries, bits / entries, bits <= room,
+                 "n=%zu, %zu entries: bits per value, against what length(n, entries) leaves for it", n,
+                 info->entries);
 }
 
 static void merge(check_frames *all, const check_frames *more)
@@ -73,15 +73,15 @@ static tithe_status measure(check_run *run, size_t n, bool last_size, check_outp
 {
     check_vectors vectors;
     check_run longer;
-    tithe_status status = check_vectors_gaussian(run->codec, run->seed, n, &vectors);
+    tithe_status status = ti_check_vectors_gaussian(run->codec, run->seed, n, &vectors);
     if (status != TITHE_OK) return status;
-    status = check_run_open(run->codec, run->seed, &vectors, &longer);
+    status = ti_check_run_open(run->codec, run->seed, &vectors, &longer);
     if (status == TITHE_OK) {
-        tithe_call late = check_run_call(&longer, 0, 0, TITHE_SELF_CONTAINED);
+        tithe_call late = ti_check_run_call(&longer, 0, 0, TITHE_SELF_CONTAINED);
         late.step = UINT32_MAX; /* the longest there is on the wire */
-        const bool fine = check_run_encode(&longer, &late, &vectors.list[0]) &&
-                          check_run_trial(&longer, 0, 0, TITHE_EXCHANGE) &&
-                          check_run_trial(&longer, 0, 0, TITHE_SELF_CONTAINED);
+        const bool fine = ti_check_run_encode(&longer, &late, &vectors.list[0]) &&
+                          ti_check_run_trial(&longer, 0, 0, TITHE_EXCHANGE) &&
+                          ti_check_run_trial(&longer, 0, 0, TITHE_SELF_CONTAINED);
         const bool sent = tithe_codec_selector(run->codec)->source == TITHE_INDICES_SENT;
         *enough = !fine || !sent || longer.info.entries >= 500;
         if (fine && (*enough || last_size)) {
@@ -91,13 +91,13 @@ static tithe_status measure(check_run *run, size_t n, bool last_size, check_outp
         for (int form = 0; form < 2; form++) merge(&run->seen[form], &longer.seen[form]);
         if (!fine && run->failures == 0) run->error = longer.error, run->failed_on = "a long gaussian";
         run->failures += longer.failures;
-        check_run_close(&longer);
+        ti_check_run_close(&longer);
     }
-    check_vectors_free(&vectors);
+    ti_check_vectors_free(&vectors);
     return status;
 }
 
-tithe_status check_bit_rows(check_run *run, check_output *out)
+tithe_status ti_check_bit_rows(check_run *run, check_output *out)
 {
     /* Codecs that keep a small share need a longer vector to have 500 entries. */
     const size_t lengths[] = {20000, 640000};

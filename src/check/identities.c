@@ -18,7 +18,7 @@ static tithe_status with_codec(const char *spec, uint64_t seed, check_output *ou
 
 static tithe_status nine_eighths(const tithe_codec *codec, uint64_t seed, check_output *out)
 {
-    return check_second_moment_at(codec, seed, 9.0 / 8.0, out);
+    return ti_check_second_moment_at(codec, seed, 9.0 / 8.0, out);
 }
 
 static tithe_status eight_bits(const tithe_codec *codec, uint64_t seed, check_output *out)
@@ -26,7 +26,7 @@ static tithe_status eight_bits(const tithe_codec *codec, uint64_t seed, check_ou
     tithe_codec *nine;
     tithe_status status = tithe_codec_create("all|natural", NULL, &nine, NULL);
     if (status != TITHE_OK) return status;
-    status = check_same_rounding(codec, nine, seed, out);
+    status = ti_check_same_rounding(codec, nine, seed, out);
     tithe_codec_free(nine);
     return status;
 }
@@ -35,7 +35,7 @@ static tithe_status averaging(const tithe_codec *codec, uint64_t seed, check_out
 {
     tithe_status status = TITHE_OK;
     for (int part = CHECK_RANK; part <= CHECK_SEED && status == TITHE_OK && !out->stopped; part++)
-        status = check_averaging(codec, (check_part)part, seed, out);
+        status = ti_check_averaging(codec, (check_part)part, seed, out);
     return status;
 }
 
@@ -47,14 +47,14 @@ static tithe_status inclusion(size_t n, size_t k, uint32_t trials, uint64_t seed
     tithe_status status = tithe_codec_create(spec, NULL, &codec, NULL);
     if (status != TITHE_OK) return status;
     out->spec = tithe_codec_spec(codec);
-    status = check_inclusion(codec, n, k, trials, seed, out);
+    status = ti_check_inclusion(codec, n, k, trials, seed, out);
     tithe_codec_free(codec);
     return status;
 }
 
 static tithe_status sixty(const tithe_codec *codec, uint64_t seed, check_output *out)
 {
-    return check_expected_count(codec, 60, seed, out);
+    return ti_check_expected_count(codec, 60, seed, out);
 }
 
 static tithe_status dithering(unsigned s, check_norm norm, uint64_t seed, check_output *out)
@@ -69,7 +69,7 @@ static tithe_status dithering(unsigned s, check_norm norm, uint64_t seed, check_
     if (status == TITHE_OK) status = tithe_codec_create("all|natural", NULL, &codecs[2], NULL);
     if (status == TITHE_OK) {
         out->spec = tithe_codec_spec(codecs[0]);
-        status = check_natural_dithering(codecs[0], codecs[1], codecs[2], s, norm, seed, out);
+        status = ti_check_natural_dithering(codecs[0], codecs[1], codecs[2], s, norm, seed, out);
     }
     for (int i = 0; i < 3; i++) tithe_codec_free(codecs[i]);
     return status;

@@ -80,7 +80,7 @@ static void directions_set(directions *d, const check_vector *v, check_random *r
         if (d->sign[i] != 0 && fabs(fabs(v->x[i]) - ordinary) < fabs(fabs(v->x[d->ordinary]) - ordinary))
             d->ordinary = i;
 
-    for (size_t i = 0; i < RANDOM_SIGNS * v->n; i++) d->random[i] = check_random_sign(r);
+    for (size_t i = 0; i < RANDOM_SIGNS * v->n; i++) d->random[i] = ti_check_random_sign(r);
     d->scale[ALONG_X] = 1 / v->norm2;
     d->peak[ALONG_X] = peak_x * peak_x;
     d->scale[ALONG_SIGN] = 1 / (sqrt(nonzero) * norm);
@@ -112,9 +112,9 @@ static void sample_add(sample *s, const directions *d, const check_vector *v, co
     }
     sum[AT_LARGEST] = y[d->largest] - v->x[d->largest];
     sum[AT_ORDINARY] = y[d->ordinary] - v->x[d->ordinary];
-    for (int k = 0; k < DIRECTIONS; k++) check_moments_add(&s->along[k], sum[k] * d->scale[k]);
-    check_moments_add(&s->second, second / v->norm2);
-    check_moments_add(&s->error, error / v->norm2);
+    for (int k = 0; k < DIRECTIONS; k++) ti_check_moments_add(&s->along[k], sum[k] * d->scale[k]);
+    ti_check_moments_add(&s->second, second / v->norm2);
+    ti_check_moments_add(&s->error, error / v->norm2);
 }
 
 /* Does the result depend on the step, on any of the vectors? */
@@ -124,7 +124,7 @@ static bool draws(check_run *run, double *first)
     for (size_t i = 0; i < run->vectors->count; i++) {
         const check_vector *v = &run->vectors->list[i];
         for (uint32_t look = 0; look < LOOKS; look++) {
-            if (!check_run_trial(run, i, look, TITHE_SELF_CONTAINED)) break;
+            if (!ti_check_run_trial(run, i, look, TITHE_SELF_CONTAINED)) break;
             if (look == 0) memcpy(first, run->y, v->n * sizeof *first);
             same = same && memcmp(first, run->y, v->n * sizeof *first) == 0;
         }
@@ -136,10 +136,10 @@ static bool draws(check_run *run, double *first)
 static double trials_needed(const sample *pilot, const tithe_claims *claims)
 {
     const bool unbiased = claims->traits & TITHE_UNBIASED;
-    double sigma = sqrt(check_variance(&pilot->second)) / (1 + fmin(claims->omega, 1e6));
-    sigma = fmax(sigma, sqrt(check_variance(&pilot->error)) / fmax(1, 1 - claims->delta));
+    double sigma = sqrt(ti_check_variance(&pilot->second)) / (1 + fmin(claims->omega, 1e6));
+    sigma = fmax(sigma, sqrt(ti_check_variance(&pilot->error)) / fmax(1, 1 - claims->delta));
     for (int k = 0; k < DIRECTIONS && unbiased; k++)
-        sigma = fmax(sigma, sqrt(check_variance(&pilot->along[k])));
+        sigma = fmax(sigma, sqrt(ti_check_variance(&pilot->along[k])));
     double need = pow(6.3 * sigma / wanted_width, 2);
     if (unbiased) need = fmax(need, 31 * (1 + fmin(claims->omega, 1e6)));
     return fmin(fmax(need, FEWEST), MOST);
@@ -169,7 +169,7 @@ static bool collect(check_run *run, size_t vector, const directions *d, uint32_t
 {
     const check_vector *v = &run->vectors->list[vector];
     for (uint32_t trial = first; trial < first + (uint32_t)count; trial++) {
-        if (!check_run_trial(run, vector, trial, trial % 2 ? TITHE_EXCHANGE : TITHE_SELF_CONTAINED))
+        if (!ti_check_run_trial(run, vector, trial, trial % 2 ? TITHE_EXCHANGE : TITHE_SELF_CONTAINED))
             return false;
         sample_add(s, d, v, run->y);
     }
@@ -196,9 +196,9 @@ static void judge_unbiased(verdict *worst, const sample *s, const directions *d,
     const double rounding = type == TITHE_F32 ? 1e-6 : 1e-12; /* of the arithmetic, not of the codec's idea */
     for (int k = 0; k < DIRECTIONS; k++) {
         const check_moments *m = &s->along[k];
-        double half = check_half_width(m, alpha);
+        double half = ti_check_half_width(m, alpha);
         const bool all_met = m->count >= 30 * (1 + claims->omega) || d->peak[k] < half / 2;
-        if (random && !(check_has_events(m) && all_met))
+        if (random && !(ti_check_has_events(m) && all_met))
             half = fmax(half, sqrt(-2 * log(alpha) * claims->omega / m->count));
         half += rounding;
         const double rank = isfinite(m->mean) ? fabs(m->mean) / half : INFINITY;
@@ -220,12 +220,12 @@ static void judge_bound(verdict *worst, const check_moments *m, double bound, do
                         const check_vector *v, bool random, double comparisons)
 {
     const double alpha = CHECK_ALPHA / comparisons;
-    double half = check_half_width(m, alpha);
-    if (random && !check_has_events(m)) {
+    double half = ti_check_half_width(m, alpha);
+    if (random && !ti_check_has_events(m)) {
         /* Unseen events could at most bring the value to 0: the empirical Bernstein bound for values in [0,
          * mean]. */
         const double l = -log(alpha);
-        half = fmax(half, sqrt(2 * check_variance(m) * l / m->count) + 7 * l / (3 * m->count) * m->mean);
+        half = fmax(half, sqrt(2 * ti_check_variance(m) * l / m->count) + 7 * l / (3 * m->count) * m->mean);
     }
     const bool holds = m->mean - half <= bound * (1 + 1e-6) + 1e-12;
     const double rank = isfinite(m->mean) ? (m->mean - half) / fmax(bound, 1e-12) : INFINITY;
@@ -245,7 +245,8 @@ static void judge_zero(verdict *worst, check_run *run, size_t vector)
 {
     const check_vector *v = &run->vectors->list[vector];
     for (uint32_t trial = 0; trial < 2 * LOOKS; trial++) {
-        if (!check_run_trial(run, vector, trial, trial % 2 ? TITHE_EXCHANGE : TITHE_SELF_CONTAINED)) return;
+        if (!ti_check_run_trial(run, vector, trial, trial % 2 ? TITHE_EXCHANGE : TITHE_SELF_CONTAINED))
+            return;
         double squares = 0;
         for (size_t i = 0; i < v->n; i++) squares += run->y[i] * run->y[i];
         if (squares == 0) continue;
@@ -258,11 +259,11 @@ static void bound_row(check_output *out, const char *claim, const verdict *w, bo
 {
     if (!w->any) return;
     if (random)
-        check_row(out, claim, w->bound, w->measured, w->holds,
-                  "on %s: %.0f trials, interval +-%.2g, confidence 1-%g", w->vector, w->trials, w->half_width,
-                  CHECK_ALPHA);
+        ti_check_row(out, claim, w->bound, w->measured, w->holds,
+                     "on %s: %.0f trials, interval +-%.2g, confidence 1-%g", w->vector, w->trials,
+                     w->half_width, CHECK_ALPHA);
     else
-        check_row(out, claim, w->bound, w->measured, w->holds, "on %s: deterministic", w->vector);
+        ti_check_row(out, claim, w->bound, w->measured, w->holds, "on %s: deterministic", w->vector);
 }
 
 static void measure(check_run *run, check_output *out, directions *d, check_random *r, double *trials)
@@ -297,16 +298,16 @@ static void measure(check_run *run, check_output *out, directions *d, check_rand
             judge_bound(&error, &s.error, 1 - claims.delta + Delta2, 1, v, random, share);
     }
     if (unbiased.any)
-        check_row(out, "unbiased", unbiased.bound, unbiased.measured, unbiased.holds,
-                  "on %s along %s: %.0f trials, %.0f projections, confidence 1-%g", unbiased.vector,
-                  unbiased.direction, unbiased.trials, comparisons, CHECK_ALPHA);
+        ti_check_row(out, "unbiased", unbiased.bound, unbiased.measured, unbiased.holds,
+                     "on %s along %s: %.0f trials, %.0f projections, confidence 1-%g", unbiased.vector,
+                     unbiased.direction, unbiased.trials, comparisons, CHECK_ALPHA);
     bound_row(out, "second moment", &second, random);
     bound_row(out, "contraction", &contraction, random);
     bound_row(out, "absolute error", &absolute, random);
     bound_row(out, "error", &error, random);
 }
 
-tithe_status check_moment_rows(check_run *run, check_output *out)
+tithe_status ti_check_moment_rows(check_run *run, check_output *out)
 {
     directions d = {0};
     check_random *r = malloc(sizeof *r);
@@ -315,7 +316,7 @@ tithe_status check_moment_rows(check_run *run, check_output *out)
     d.random = malloc(RANDOM_SIGNS * run->vectors->longest * sizeof *d.random);
     const bool fine = r && trials && d.sign && d.random;
     if (fine) {
-        check_random_start(r, run->seed, 2);
+        ti_check_random_start(r, run->seed, 2);
         measure(run, out, &d, r, trials);
     }
     free(r);

@@ -4,6 +4,6 @@
 
 #include "check/run.h"
 
-tithe_status check_moment_rows(check_run *run, check_output *out);
+tithe_status ti_check_moment_rows(check_run *run, check_output *out);
 
 #endif

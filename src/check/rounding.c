@@ -21,31 +21,32 @@ enum {
 
 typedef double cells[CHECK_BUCKET][CELLS];
 
-tithe_status check_second_moment_at(const tithe_codec *codec, uint64_t seed, double wanted, check_output *out)
+tithe_status ti_check_second_moment_at(const tithe_codec *codec, uint64_t seed, double wanted,
+                                       check_output *out)
 {
     check_vectors vectors;
     check_run run;
     double x[1024];
     for (int i = 0; i < 1024; i++) x[i] = ldexp(i % 3 ? 4.0 / 3.0 : -4.0 / 3.0, i % 9 - 4);
-    tithe_status status = check_vectors_own(codec, "mantissa 4/3", x, 1024, &vectors);
+    tithe_status status = ti_check_vectors_own(codec, "mantissa 4/3", x, 1024, &vectors);
     if (status != TITHE_OK) return status;
-    status = check_run_open(codec, seed, &vectors, &run);
+    status = ti_check_run_open(codec, seed, &vectors, &run);
     if (status == TITHE_OK) {
         check_moments m = {0};
         for (uint32_t trial = 0; trial < 2000; trial++) {
-            if (!check_run_trial(&run, 0, trial, TITHE_EXCHANGE)) break;
+            if (!ti_check_run_trial(&run, 0, trial, TITHE_EXCHANGE)) break;
             double squares = 0;
             for (size_t i = 0; i < 1024; i++) squares += run.y[i] * run.y[i];
-            check_moments_add(&m, squares / vectors.list[0].norm2);
+            ti_check_moments_add(&m, squares / vectors.list[0].norm2);
         }
-        const double half = check_half_width(&m, CHECK_ALPHA / 2) + 1e-6;
-        check_row(out, "9/8 attained at mantissa 1/3", wanted, m.mean,
-                  run.failures == 0 && fabs(m.mean - wanted) <= half,
-                  "E|C(x)|^2/|x|^2 over %.0f trials of n=1024, interval +-%.2g, confidence 1-%g", m.count,
-                  half, CHECK_ALPHA);
-        check_run_close(&run);
+        const double half = ti_check_half_width(&m, CHECK_ALPHA / 2) + 1e-6;
+        ti_check_row(out, "9/8 attained at mantissa 1/3", wanted, m.mean,
+                     run.failures == 0 && fabs(m.mean - wanted) <= half,
+                     "E|C(x)|^2/|x|^2 over %.0f trials of n=1024, interval +-%.2g, confidence 1-%g", m.count,
+                     half, CHECK_ALPHA);
+        ti_check_run_close(&run);
     }
-    check_vectors_free(&vectors);
+    ti_check_vectors_free(&vectors);
     return status;
 }
 
@@ -71,9 +72,9 @@ static void compare_row(check_output *out, const char *claim, const cells *a, co
 {
     double statistic = 0, freedom = 0;
     for (size_t i = 0; i < CHECK_BUCKET; i++)
-        statistic += check_two_samples((*a)[i], (*b)[i], CELLS, LEAST, &freedom);
-    const double critical = check_chi2_quantile(freedom, CHECK_ALPHA);
-    check_row(
+        statistic += ti_check_two_samples((*a)[i], (*b)[i], CELLS, LEAST, &freedom);
+    const double critical = ti_check_chi2_quantile(freedom, CHECK_ALPHA);
+    ti_check_row(
         out, claim, critical, statistic, failures == 0 && freedom > 0 && statistic <= critical,
         "chi-square of two samples, %.0f degrees of freedom, %d coordinates, %d draws each, confidence 1-%g",
         freedom, CHECK_BUCKET, REPEATS * TRIALS, CHECK_ALPHA);
@@ -109,10 +110,10 @@ typedef struct side {
 
 static tithe_status side_open(side *s, const tithe_codec *codec, uint64_t seed, const double *x)
 {
-    tithe_status status = check_vectors_own(codec, "pattern", x, N, &s->vectors);
+    tithe_status status = ti_check_vectors_own(codec, "pattern", x, N, &s->vectors);
     if (status != TITHE_OK) return status;
-    status = check_run_open(codec, seed, &s->vectors, &s->run);
-    if (status != TITHE_OK) check_vectors_free(&s->vectors);
+    status = ti_check_run_open(codec, seed, &s->vectors, &s->run);
+    if (status != TITHE_OK) ti_check_vectors_free(&s->vectors);
     s->open = status == TITHE_OK;
     return status;
 }
@@ -120,8 +121,8 @@ static tithe_status side_open(side *s, const tithe_codec *codec, uint64_t seed, 
 static void side_close(side *s)
 {
     if (!s->open) return;
-    check_run_close(&s->run);
-    check_vectors_free(&s->vectors);
+    ti_check_run_close(&s->run);
+    ti_check_vectors_free(&s->vectors);
 }
 
 typedef struct work {
@@ -142,9 +143,9 @@ static void work_free(work *w)
  * bias to the fine grid and then, without bias, to the coarse one is rounding to the coarse one without bias.
  * It is the share y = x/norm that natural has to round, so the decoded values are divided by the norm first,
  * and put exactly on the grid from which the norm's rounding moved them. */
-tithe_status check_natural_dithering(const tithe_codec *natdither, const tithe_codec *dither,
-                                     const tithe_codec *natural, unsigned s, check_norm norm, uint64_t seed,
-                                     check_output *out)
+tithe_status ti_check_natural_dithering(const tithe_codec *natdither, const tithe_codec *dither,
+                                        const tithe_codec *natural, unsigned s, check_norm norm,
+                                        uint64_t seed, check_output *out)
 {
     work *w = calloc(1, sizeof *w);
     if (!w) return TITHE_E_MEMORY;
@@ -158,12 +159,12 @@ tithe_status check_natural_dithering(const tithe_codec *natdither, const tithe_c
     }
     const double unit = norm_of(w->x, norm), steps = ldexp(1, (int)s - 1);
     for (uint32_t trial = 0; trial < TRIALS; trial++) {
-        if (check_run_trial(&w->one.run, 0, trial, TITHE_EXCHANGE))
+        if (ti_check_run_trial(&w->one.run, 0, trial, TITHE_EXCHANGE))
             count_levels(w->a, w->one.run.y, w->x, unit);
-        if (!check_run_trial(&w->first.run, 0, trial, TITHE_EXCHANGE)) continue;
+        if (!ti_check_run_trial(&w->first.run, 0, trial, TITHE_EXCHANGE)) continue;
         for (size_t i = 0; i < N; i++) w->fine[i] = round(w->first.run.y[i] / unit * steps) / steps;
-        check_vector_set(&w->then.vectors.list[0], w->fine);
-        if (check_run_trial(&w->then.run, 0, trial, TITHE_EXCHANGE))
+        ti_check_vector_set(&w->then.vectors.list[0], w->fine);
+        if (ti_check_run_trial(&w->then.run, 0, trial, TITHE_EXCHANGE))
             count_levels(w->b, w->then.run.y, w->x, 1);
     }
     compare_row(out, "equals natural after dither in distribution", (const cells *)&w->a,
@@ -172,8 +173,8 @@ tithe_status check_natural_dithering(const tithe_codec *natdither, const tithe_c
     return TITHE_OK;
 }
 
-tithe_status check_same_rounding(const tithe_codec *one, const tithe_codec *other, uint64_t seed,
-                                 check_output *out)
+tithe_status ti_check_same_rounding(const tithe_codec *one, const tithe_codec *other, uint64_t seed,
+                                    check_output *out)
 {
     work *w = calloc(1, sizeof *w);
     if (!w) return TITHE_E_MEMORY;
@@ -182,9 +183,9 @@ tithe_status check_same_rounding(const tithe_codec *one, const tithe_codec *othe
     if (status == TITHE_OK) status = side_open(&w->first, other, seed + 1, w->x);
     if (status == TITHE_OK) {
         for (uint32_t trial = 0; trial < TRIALS; trial++) {
-            if (check_run_trial(&w->one.run, 0, trial, TITHE_EXCHANGE))
+            if (ti_check_run_trial(&w->one.run, 0, trial, TITHE_EXCHANGE))
                 count_levels(w->a, w->one.run.y, w->x, 1);
-            if (check_run_trial(&w->first.run, 0, trial, TITHE_EXCHANGE))
+            if (ti_check_run_trial(&w->first.run, 0, trial, TITHE_EXCHANGE))
                 count_levels(w->b, w->first.run.y, w->x, 1);
         }
         compare_row(out, "equals natural in distribution", (const cells *)&w->a, (const cells *)&w->b,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void check_row(check_output *out, const char *claim, double bound, double measured, bool holds,
-               const char *format, ...)
+void ti_check_row(check_output *out, const char *claim, double bound, double measured, bool holds,
+                  const char *format, ...)
 {
     if (out->stopped) return;
     tithe_check_row row = {
@@ -19,8 +19,8 @@ void check_row(check_output *out, const char *claim, double bound, double measur
     out->stopped = !out->report(out->context, &row);
 }
 
-tithe_status check_run_open(const tithe_codec *codec, uint64_t seed, const check_vectors *vectors,
-                            check_run *run)
+tithe_status ti_check_run_open(const tithe_codec *codec, uint64_t seed, const check_vectors *vectors,
+                               check_run *run)
 {
     memset(run, 0, sizeof *run);
     run->codec = codec;
@@ -34,11 +34,11 @@ tithe_status check_run_open(const tithe_codec *codec, uint64_t seed, const check
     run->y = malloc(vectors->longest * sizeof *run->y);
     run->f32 = malloc(vectors->longest * sizeof *run->f32);
     if (run->frame && run->scratch && run->y && run->f32) return TITHE_OK;
-    check_run_close(run);
+    ti_check_run_close(run);
     return TITHE_E_MEMORY;
 }
 
-void check_run_close(check_run *run)
+void ti_check_run_close(check_run *run)
 {
     free(run->frame);
     free(run->scratch);
@@ -47,7 +47,7 @@ void check_run_close(check_run *run)
     memset(run, 0, sizeof *run);
 }
 
-tithe_call check_run_call(const check_run *run, size_t vector, uint32_t trial, tithe_form form)
+tithe_call ti_check_run_call(const check_run *run, size_t vector, uint32_t trial, tithe_form form)
 {
     const check_vector *v = &run->vectors->list[vector];
     /* Steps from 2^16 up to 2^21 all take three bytes as varints: the step has no say in a frame's length. */
@@ -57,7 +57,7 @@ tithe_call check_run_call(const check_run *run, size_t vector, uint32_t trial, t
                         .tensor = (uint32_t)vector,
                         .form = form,
                         .given = run->vectors->given,
-                        .given_count = check_given_count(v->n),
+                        .given_count = ti_check_given_count(v->n),
                         .segments = v->segments,
                         .segment_count = 3,
                         .scratch = run->scratch,
@@ -96,7 +96,7 @@ static void note(check_run *run, const check_vector *v, tithe_form form)
     }
 }
 
-bool check_run_encode(check_run *run, const tithe_call *call, const check_vector *v)
+bool ti_check_run_encode(check_run *run, const tithe_call *call, const check_vector *v)
 {
     tithe_error error = {0};
     const tithe_status status =
@@ -108,7 +108,7 @@ bool check_run_encode(check_run *run, const tithe_call *call, const check_vector
     return true;
 }
 
-bool check_run_decode(check_run *run, const tithe_call *call, const check_vector *v)
+bool ti_check_run_decode(check_run *run, const tithe_call *call, const check_vector *v)
 {
     tithe_error error = {0};
     tithe_status status;
@@ -123,9 +123,9 @@ bool check_run_decode(check_run *run, const tithe_call *call, const check_vector
     return status == TITHE_OK || failed(run, v, &error);
 }
 
-bool check_run_trial(check_run *run, size_t vector, uint32_t trial, tithe_form form)
+bool ti_check_run_trial(check_run *run, size_t vector, uint32_t trial, tithe_form form)
 {
     const check_vector *v = &run->vectors->list[vector];
-    const tithe_call call = check_run_call(run, vector, trial, form);
-    return check_run_encode(run, &call, v) && check_run_decode(run, &call, v);
+    const tithe_call call = ti_check_run_call(run, vector, trial, form);
+    return ti_check_run_encode(run, &call, v) && ti_check_run_decode(run, &call, v);
 }

@@ -13,8 +13,8 @@ typedef struct check_output {
     bool stopped; /* the caller has seen enough */
 } check_output;
 
-__attribute__((format(printf, 6, 7))) void check_row(check_output *out, const char *claim, double bound,
-                                                     double measured, bool holds, const char *format, ...);
+__attribute__((format(printf, 6, 7))) void ti_check_row(check_output *out, const char *claim, double bound,
+                                                        double measured, bool holds, const char *format, ...);
 
 /* What has been seen of frames in one form. */
 typedef struct check_frames {
@@ -45,18 +45,18 @@ typedef struct check_run {
     const char *failed_on;
 } check_run;
 
-tithe_status check_run_open(const tithe_codec *codec, uint64_t seed, const check_vectors *vectors,
-                            check_run *run);
-void check_run_close(check_run *run);
+tithe_status ti_check_run_open(const tithe_codec *codec, uint64_t seed, const check_vectors *vectors,
+                               check_run *run);
+void ti_check_run_close(check_run *run);
 
 /* The call that a trial makes; trials differ in their step, vectors in their tensor. */
-tithe_call check_run_call(const check_run *run, size_t vector, uint32_t trial, tithe_form form);
+tithe_call ti_check_run_call(const check_run *run, size_t vector, uint32_t trial, tithe_form form);
 
 /* Encode x (of the codec's type) into run->frame; a failure is counted. */
-bool check_run_encode(check_run *run, const tithe_call *call, const check_vector *v);
+bool ti_check_run_encode(check_run *run, const tithe_call *call, const check_vector *v);
 /* run->y = what the frame decodes to. */
-bool check_run_decode(check_run *run, const tithe_call *call, const check_vector *v);
+bool ti_check_run_decode(check_run *run, const tithe_call *call, const check_vector *v);
 /* Both. */
-bool check_run_trial(check_run *run, size_t vector, uint32_t trial, tithe_form form);
+bool ti_check_run_trial(check_run *run, size_t vector, uint32_t trial, tithe_form form);
 
 #endif

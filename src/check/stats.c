@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-void check_moments_add(check_moments *m, double value)
+void ti_check_moments_add(check_moments *m, double value)
 {
     /* The update of all four sums by one value (Pebay 2008), stable because it never squares a large mean. */
     const double before = m->count;
@@ -17,29 +17,29 @@ void check_moments_add(check_moments *m, double value)
     m->m2 += term;
 }
 
-double check_variance(const check_moments *m)
+double ti_check_variance(const check_moments *m)
 {
     return m->count > 1 ? m->m2 / (m->count - 1) : 0;
 }
 
-double check_half_width(const check_moments *m, double alpha)
+double ti_check_half_width(const check_moments *m, double alpha)
 {
     if (m->count < 2 || !(m->m2 > 0)) return 0;
-    const double n = m->count, z = check_normal_quantile(alpha);
+    const double n = m->count, z = ti_check_normal_quantile(alpha);
     const double t = z + (z * z * z + z) / (4 * (n - 1));
     const double skewness = sqrt(n) * m->m3 / pow(m->m2, 1.5);
     const double widened = t + fabs(skewness) * (2 * z * z + 1) / (6 * sqrt(n));
-    return widened * sqrt(check_variance(m) / n);
+    return widened * sqrt(ti_check_variance(m) / n);
 }
 
-bool check_has_events(const check_moments *m)
+bool ti_check_has_events(const check_moments *m)
 {
     /* count / kurtosis = m2^2 / m4. A sample that varies by rounding alone counts as constant. */
     if (!(m->m2 > 1e-24 * m->count * (1 + m->mean * m->mean))) return false;
     return m->m2 * m->m2 >= 150 * m->m4;
 }
 
-double check_normal_quantile(double alpha)
+double ti_check_normal_quantile(double alpha)
 {
     if (!(alpha < 0.5)) return 0;
     /* From the tail's leading term by Newton on log P, which is nearly a parabola: few steps do. */
@@ -54,20 +54,20 @@ double check_normal_quantile(double alpha)
     return z;
 }
 
-double check_chi2_quantile(double freedom, double alpha)
+double ti_check_chi2_quantile(double freedom, double alpha)
 {
     if (!(freedom > 0)) return 0;
     const double spread = 2 / (9 * freedom);
-    const double root = 1 - spread + check_normal_quantile(alpha) * sqrt(spread);
+    const double root = 1 - spread + ti_check_normal_quantile(alpha) * sqrt(spread);
     return root > 0 ? freedom * root * root * root : 0;
 }
 
-double check_log2_subsets(double n, double k)
+double ti_check_log2_subsets(double n, double k)
 {
     return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(2.0);
 }
 
-double check_two_samples(const double *a, const double *b, size_t cells, double least, double *freedom)
+double ti_check_two_samples(const double *a, const double *b, size_t cells, double least, double *freedom)
 {
     double total_a = 0, total_b = 0;
     for (size_t i = 0; i < cells; i++) total_a += a[i], total_b += b[i];

@@ -7,7 +7,7 @@
 
 /* ---- random numbers ----------------------------------------------------------------------------------- */
 
-void check_random_start(check_random *r, uint64_t seed, uint64_t stream)
+void ti_check_random_start(check_random *r, uint64_t seed, uint64_t stream)
 {
     r->key.a = seed ^ UINT64_C(0x636865636b206974); /* apart from the keys that the codec's own draws use */
     r->key.b = stream;
@@ -15,7 +15,7 @@ void check_random_start(check_random *r, uint64_t seed, uint64_t stream)
     r->used = TITHE_BLOCK;
 }
 
-uint32_t check_random_next(check_random *r)
+static uint32_t random_next(check_random *r)
 {
     if (r->used == TITHE_BLOCK) {
         tithe_random_block(r->key, r->block++, r->numbers);
@@ -24,23 +24,23 @@ uint32_t check_random_next(check_random *r)
     return r->numbers[r->used++];
 }
 
-double check_random_uniform(check_random *r)
+double ti_check_random_uniform(check_random *r)
 {
-    const double high = check_random_next(r), low = check_random_next(r) >> 12;
+    const double high = random_next(r), low = random_next(r) >> 12;
     return (high * 1048576.0 + low + 0.5) /
            4503599627370496.0; /* 52 bits, and half of the last: never 0 or 1 */
 }
 
-double check_random_normal(check_random *r)
+static double random_normal(check_random *r)
 {
     /* Box and Muller; the second normal is thrown away to keep the draw free of state. */
-    const double radius = sqrt(-2 * log(check_random_uniform(r)));
-    return radius * cos(2 * 3.14159265358979323846 * check_random_uniform(r));
+    const double radius = sqrt(-2 * log(ti_check_random_uniform(r)));
+    return radius * cos(2 * 3.14159265358979323846 * ti_check_random_uniform(r));
 }
 
-double check_random_sign(check_random *r)
+double ti_check_random_sign(check_random *r)
 {
-    return check_random_next(r) >> 31 ? 1.0 : -1.0;
+    return random_next(r) >> 31 ? 1.0 : -1.0;
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ typedef void (*shape)(double *x, size_t n, check_random *r);
 
 static void gaussian(double *x, size_t n, check_random *r)
 {
-    for (size_t i = 0; i < n; i++) x[i] = check_random_normal(r);
+    for (size_t i = 0; i < n; i++) x[i] = random_normal(r);
 }
 
 /* Student's t with two degrees of freedom: a normal over the root of an exponential of mean 1. A few entries
@@ -59,14 +59,14 @@ static void gaussian(double *x, size_t n, check_random *r)
 static void heavy_tailed(double *x, size_t n, check_random *r)
 {
     for (size_t i = 0; i < n; i++) {
-        const double t = check_random_normal(r) / sqrt(-log(check_random_uniform(r)));
+        const double t = random_normal(r) / sqrt(-log(ti_check_random_uniform(r)));
         x[i] = fmin(fmax(t, -16), 16);
     }
 }
 
 static void sparse(double *x, size_t n, check_random *r)
 {
-    for (size_t i = 0; i < n; i++) x[i] = check_random_uniform(r) < 0.05 ? check_random_normal(r) : 0;
+    for (size_t i = 0; i < n; i++) x[i] = ti_check_random_uniform(r) < 0.05 ? random_normal(r) : 0;
 }
 
 /* Every selection is a tie. */
@@ -80,20 +80,20 @@ static void all_equal(double *x, size_t n, check_random *r)
 static void one_hot(double *x, size_t n, check_random *r)
 {
     memset(x, 0, n * sizeof *x);
-    x[check_random_next(r) % n] = 1;
+    x[random_next(r) % n] = 1;
 }
 
 /* |x| = 4/3 * 2^j: where rounding to a power of two has its largest variance, 1/8. */
 static void four_thirds(double *x, size_t n, check_random *r)
 {
     for (size_t i = 0; i < n; i++)
-        x[i] = check_random_sign(r) * ldexp(4.0 / 3.0, (int)(check_random_next(r) % 5) - 2);
+        x[i] = ti_check_random_sign(r) * ldexp(4.0 / 3.0, (int)(random_next(r) % 5) - 2);
 }
 
 static void geometric(double *x, size_t n, check_random *r)
 {
     double value = 1.4;
-    for (size_t i = 0; i < n; i++, value *= 0.98) x[i] = value * check_random_sign(r);
+    for (size_t i = 0; i < n; i++, value *= 0.98) x[i] = value * ti_check_random_sign(r);
 }
 
 static void alternating(double *x, size_t n, check_random *r)
@@ -105,7 +105,7 @@ static void alternating(double *x, size_t n, check_random *r)
 /* One entry far below what any level but zero can represent. */
 static void tiny_among_large(double *x, size_t n, check_random *r)
 {
-    for (size_t i = 0; i < n; i++) x[i] = check_random_sign(r) * (1 + check_random_uniform(r));
+    for (size_t i = 0; i < n; i++) x[i] = ti_check_random_sign(r) * (1 + ti_check_random_uniform(r));
     x[n / 3] = 1e-30;
 }
 
@@ -117,7 +117,7 @@ static void zero(double *x, size_t n, check_random *r)
 
 static void far_below(double *x, size_t n, check_random *r)
 {
-    for (size_t i = 0; i < n; i++) x[i] = check_random_sign(r) * (0.1 + 0.2 * check_random_uniform(r));
+    for (size_t i = 0; i < n; i++) x[i] = ti_check_random_sign(r) * (0.1 + 0.2 * ti_check_random_uniform(r));
 }
 
 static const struct {
@@ -141,7 +141,7 @@ static const struct {
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, GIVEN_STRIDE = 7 };
 
-size_t check_given_count(size_t n)
+size_t ti_check_given_count(size_t n)
 {
     return (n + GIVEN_STRIDE - 1) / GIVEN_STRIDE;
 }
@@ -204,20 +204,20 @@ static tithe_status vector_make(const tithe_codec *codec, const char *name, size
 
 static tithe_status given_make(check_vectors *vectors)
 {
-    const size_t count = check_given_count(vectors->longest);
+    const size_t count = ti_check_given_count(vectors->longest);
     vectors->given = malloc(count * sizeof *vectors->given);
     if (!vectors->given) return TITHE_E_MEMORY;
     for (size_t i = 0; i < count; i++) vectors->given[i] = (uint32_t)(i * GIVEN_STRIDE);
     return TITHE_OK;
 }
 
-tithe_status check_vectors_make(const tithe_codec *codec, uint64_t seed, check_vectors *vectors)
+tithe_status ti_check_vectors_make(const tithe_codec *codec, uint64_t seed, check_vectors *vectors)
 {
     memset(vectors, 0, sizeof *vectors);
     check_random *r = malloc(sizeof *r);
     vectors->list = calloc(SHAPES, sizeof *vectors->list);
     tithe_status status = r && vectors->list ? TITHE_OK : TITHE_E_MEMORY;
-    if (r) check_random_start(r, seed, 0);
+    if (r) ti_check_random_start(r, seed, 0);
     for (size_t i = 0; status == TITHE_OK && i < SHAPES; i++) {
         if (shapes[i].absolute_only && !(tithe_codec_claims(codec, shapes[i].n).Delta > 0)) continue;
         status = vector_make(codec, shapes[i].name, shapes[i].n, shapes[i].fill, r,
@@ -227,7 +227,7 @@ tithe_status check_vectors_make(const tithe_codec *codec, uint64_t seed, check_v
     }
     if (status == TITHE_OK) status = given_make(vectors);
     free(r);
-    if (status != TITHE_OK) check_vectors_free(vectors);
+    if (status != TITHE_OK) ti_check_vectors_free(vectors);
     return status;
 }
 
@@ -241,34 +241,35 @@ static tithe_status single_make(size_t n, check_vectors *vectors)
     return given_make(vectors);
 }
 
-tithe_status check_vectors_gaussian(const tithe_codec *codec, uint64_t seed, size_t n, check_vectors *vectors)
+tithe_status ti_check_vectors_gaussian(const tithe_codec *codec, uint64_t seed, size_t n,
+                                       check_vectors *vectors)
 {
     tithe_status status = single_make(n, vectors);
     check_random *r = status == TITHE_OK ? malloc(sizeof *r) : NULL;
     if (status == TITHE_OK && !r) status = TITHE_E_MEMORY;
     if (status == TITHE_OK) {
-        check_random_start(r, seed, 1);
+        ti_check_random_start(r, seed, 1);
         status = vector_make(codec, "gaussian", n, gaussian, r, &vectors->list[0]);
     }
     free(r);
-    if (status != TITHE_OK) check_vectors_free(vectors);
+    if (status != TITHE_OK) ti_check_vectors_free(vectors);
     return status;
 }
 
-tithe_status check_vectors_own(const tithe_codec *codec, const char *name, const double *x, size_t n,
-                               check_vectors *vectors)
+tithe_status ti_check_vectors_own(const tithe_codec *codec, const char *name, const double *x, size_t n,
+                                  check_vectors *vectors)
 {
     tithe_status status = single_make(n, vectors);
     if (status == TITHE_OK) status = vector_room(codec, name, n, &vectors->list[0]);
     if (status != TITHE_OK) {
-        check_vectors_free(vectors);
+        ti_check_vectors_free(vectors);
         return status;
     }
-    check_vector_set(&vectors->list[0], x);
+    ti_check_vector_set(&vectors->list[0], x);
     return TITHE_OK;
 }
 
-void check_vector_set(check_vector *v, const double *x)
+void ti_check_vector_set(check_vector *v, const double *x)
 {
     v->norm2 = 0;
     for (size_t i = 0; i < v->n; i++) {
@@ -278,7 +279,7 @@ void check_vector_set(check_vector *v, const double *x)
     }
 }
 
-void check_vectors_free(check_vectors *vectors)
+void ti_check_vectors_free(check_vectors *vectors)
 {
     for (size_t i = 0; i < vectors->count; i++) {
         free(vectors->list[i].x);

@@ -13,11 +13,9 @@ typedef struct check_random {
     uint32_t numbers[TITHE_BLOCK];
 } check_random;
 
-void check_random_start(check_random *r, uint64_t seed, uint64_t stream);
-uint32_t check_random_next(check_random *r);
-double check_random_uniform(check_random *r); /* in (0, 1) */
-double check_random_normal(check_random *r);
-double check_random_sign(check_random *r); /* -1 or 1 */
+void ti_check_random_start(check_random *r, uint64_t seed, uint64_t stream);
+double ti_check_random_uniform(check_random *r); /* in (0, 1) */
+double ti_check_random_sign(check_random *r);    /* -1 or 1 */
 
 typedef struct check_vector {
     const char *name;
@@ -37,17 +35,17 @@ typedef struct check_vectors {
 
 /* All test vectors for a codec, inside [smallest, largest] of its claims; around Delta/sqrt(n) where the
  * codec has an absolute error, so that some entries survive a threshold and some do not. */
-tithe_status check_vectors_make(const tithe_codec *codec, uint64_t seed, check_vectors *vectors);
+tithe_status ti_check_vectors_make(const tithe_codec *codec, uint64_t seed, check_vectors *vectors);
 /* One Gaussian vector of any length, by the same rules. */
-tithe_status check_vectors_gaussian(const tithe_codec *codec, uint64_t seed, size_t n,
-                                    check_vectors *vectors);
+tithe_status ti_check_vectors_gaussian(const tithe_codec *codec, uint64_t seed, size_t n,
+                                       check_vectors *vectors);
 /* One vector with these values, which the codec's type must be able to hold. */
-tithe_status check_vectors_own(const tithe_codec *codec, const char *name, const double *x, size_t n,
-                               check_vectors *vectors);
-void check_vector_set(check_vector *v, const double *x); /* other values, same length */
-void check_vectors_free(check_vectors *vectors);
+tithe_status ti_check_vectors_own(const tithe_codec *codec, const char *name, const double *x, size_t n,
+                                  check_vectors *vectors);
+void ti_check_vector_set(check_vector *v, const double *x); /* other values, same length */
+void ti_check_vectors_free(check_vectors *vectors);
 
 /* How many entries of `given` lie below n. */
-size_t check_given_count(size_t n);
+size_t ti_check_given_count(size_t n);
 
 #endif

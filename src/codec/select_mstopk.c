@@ -4,9 +4,9 @@
  * best with more. What is missing to k is taken from the band between the two: a run of neighbours that
  * starts at a random place and wraps around, so each entry of the band has the same chance. Hence
  * E|C(x)|^2 >= k/n |x|^2 as for exact top-k. Key: shi2021mstopk, as described in tyagi2023artopk. */
-#include "base/rng.h"
 #include "codec/select.h"
 #include "kernels/kernels.h"
+#include "kernels/stream.h"
 
 enum { ROUNDS = 2 };
 

@@ -3,8 +3,8 @@
  * Floyd's method marks k of n positions in a bitmap with k draws; reading the bitmap gives them in ascending
  * order. More than half of all positions is drawn as its complement. scale=unbiased multiplies by n/k.
  * Keys: floyd1987, stich2018 (rand-k). */
-#include "base/rng.h"
 #include "codec/select.h"
+#include "kernels/stream.h"
 
 static const tithe_param randk_params[] = {SELECT_K_AND_KEEP,
                                            {.name = "scale",

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "base/status.h"
+#include "kernels/stream.h"
 #include "learn/data.h"
 
 static void shuffle(uint32_t *order, size_t rows, uint64_t seed)

@@ -10,18 +10,18 @@
  *   f64 each     x
  *   u32          CRC-32C of all before it
  *
- * All numbers are little-endian. The name holds a hash of what the head says, so that a wrong file is not even opened;
- * the head is compared nevertheless. A file appears under its name when it is complete. Neither the order of the rows
- * nor the number of workers is part of the key: they change the minimum by less than its slack. */
+ * All numbers are little-endian. The name holds the XXH3 of the head without its iterations, so that a wrong file is
+ * not even opened; the head is compared nevertheless. A file appears under its name when it is complete. Neither the
+ * order of the rows nor the number of workers is part of the key: they change the minimum by less than its slack. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/bytes.h"
-#include "base/rng.h"
 #include "learn/optimum.h"
 #include "tithe/frame.h"
 
@@ -63,10 +63,9 @@ static bool name_file(const tithe_problem *p, const char *directory, char *path)
     if (!name_directory(directory, path)) return false;
     uint8_t head[HEAD];
     write_head(p, 0, head);
-    uint64_t hash = RNG_GOLDEN;
-    for (int i = 0; i < HEAD; i += 8) hash = rng_mix(hash + get_u64(head + i)) * RNG_SILVER;
     const size_t used = strlen(path);
-    const int more = snprintf(path + used, LONGEST_PATH - used, "/optimum-%016" PRIx64, hash);
+    const int more =
+        snprintf(path + used, LONGEST_PATH - used, "/optimum-%016" PRIx64, (uint64_t)XXH3_64bits(head, HEAD));
     return more > 0 && (size_t)more < LONGEST_PATH - used;
 }
 

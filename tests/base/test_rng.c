@@ -1,6 +1,7 @@
 /* test_rng.c - the generator against docs/format.md, section 5, written down here a second time and as plainly as it
  * goes; then against what random numbers must not show. */
 #include "base/rng.h"
+#include "kernels/stream.h"
 
 #include "support.h"
 

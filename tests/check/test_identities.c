@@ -62,9 +62,10 @@ static void a_wrong_natural_dithering_is_caught(void **state)
     tithe_codec *coarser = codec_of("all|dither:s=15,bucket=16");
     rows r = {.print = false};
     check_output out = {.report = keep_row, .context = &r, .spec = "liar"};
-    assert_int_equal(check_natural_dithering(liar, dither, natural, 5, CHECK_NORM_2, 1, &out), TITHE_OK);
+    assert_int_equal(ti_check_natural_dithering(liar, dither, natural, 5, CHECK_NORM_2, 1, &out), TITHE_OK);
     assert_false(r.list[0].holds);
-    assert_int_equal(check_natural_dithering(honest, coarser, natural, 5, CHECK_NORM_2, 1, &out), TITHE_OK);
+    assert_int_equal(ti_check_natural_dithering(honest, coarser, natural, 5, CHECK_NORM_2, 1, &out),
+                     TITHE_OK);
     assert_false(r.list[1].holds);
     tithe_codec_free(coarser);
     tithe_codec_free(natural);
@@ -83,9 +84,9 @@ static void a_wrong_rounding_is_caught(void **state)
     tithe_codec *liar = made_of(selector_named("all"), NAN, &q, NULL), *natural = codec_of("all|natural");
     rows r = {.print = false};
     check_output out = {.report = keep_row, .context = &r, .spec = "liar"};
-    assert_int_equal(check_same_rounding(liar, natural, 1, &out), TITHE_OK);
+    assert_int_equal(ti_check_same_rounding(liar, natural, 1, &out), TITHE_OK);
     assert_false(r.list[0].holds);
-    assert_int_equal(check_second_moment_at(liar, 1, 9.0 / 8, &out), TITHE_OK);
+    assert_int_equal(ti_check_second_moment_at(liar, 1, 9.0 / 8, &out), TITHE_OK);
     assert_false(r.list[1].holds);
     tithe_codec_free(natural);
     tithe_codec_free(liar);
@@ -102,7 +103,7 @@ static void ranks_in_step_are_caught(void **state)
     rows r = {.print = false};
     check_output out = {.report = keep_row, .context = &r, .spec = "liar"};
     for (int part = CHECK_RANK; part <= CHECK_SEED; part++) {
-        assert_int_equal(check_averaging(liar, (check_part)part, 1, &out), TITHE_OK);
+        assert_int_equal(ti_check_averaging(liar, (check_part)part, 1, &out), TITHE_OK);
         assert_false(r.list[part].holds);
     }
     tithe_codec_free(liar);
@@ -119,7 +120,7 @@ static void unfair_positions_are_caught(void **state)
     tithe_codec *liar = made_of(&s, 16, quantizer_named("raw"), NULL);
     rows r = {.print = false};
     check_output out = {.report = keep_row, .context = &r, .spec = "liar"};
-    assert_int_equal(check_inclusion(liar, 64, 16, 4000, 1, &out), TITHE_OK);
+    assert_int_equal(ti_check_inclusion(liar, 64, 16, 4000, 1, &out), TITHE_OK);
     assert_true(row_fails(&r, "each position with probability k/n"));
     tithe_codec_free(liar);
 
@@ -127,7 +128,7 @@ static void unfair_positions_are_caught(void **state)
     s.draw = draw_neighbours;
     liar = made_of(&s, 16, quantizer_named("raw"), NULL);
     r = (rows){.print = false};
-    assert_int_equal(check_inclusion(liar, 64, 16, 4000, 1, &out), TITHE_OK);
+    assert_int_equal(ti_check_inclusion(liar, 64, 16, 4000, 1, &out), TITHE_OK);
     assert_true(row_fails(&r, "each pair with probability k(k-1)/n(n-1)"));
     tithe_codec_free(liar);
 }
@@ -142,7 +143,7 @@ static void a_spendthrift_is_caught(void **state)
     tithe_codec *liar = made_of(&s, 60, quantizer_named("raw"), NULL);
     rows r = {.print = false};
     check_output out = {.report = keep_row, .context = &r, .spec = "liar"};
-    assert_int_equal(check_expected_count(liar, 60, 1, &out), TITHE_OK);
+    assert_int_equal(ti_check_expected_count(liar, 60, 1, &out), TITHE_OK);
     assert_false(r.list[0].holds);
     tithe_codec_free(liar);
 }

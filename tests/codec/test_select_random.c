@@ -2,6 +2,7 @@
  * stochastic against water-filling by sorting, on vectors made to mislead it, and for the frequencies it promises. */
 #include "base/rng.h"
 #include "codec/selected.h"
+#include "kernels/stream.h"
 
 /* ---- randk --------------------------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "learn/problems.h"
 
@@ -196,6 +197,17 @@ static void the_cache_is_used_and_damage_is_noticed(void **state)
                 first.iterations == second.iterations);
     assert_memory_equal(x, y, sizeof x);
     assert_int_equal(look_for_files(path, sizeof path), 1); /* nothing unfinished stays behind */
+
+    /* Called after the head, without the iterations: what another hash named is not found, and found anew. */
+    uint8_t head[40 + sizeof p.spec];
+    char name[64];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(head, 1, sizeof head, file), sizeof head);
+    fclose(file);
+    memset(head + 12, 0, 4);
+    snprintf(name, sizeof name, "/optimum-%016llx", (unsigned long long)XXH3_64bits(head, sizeof head));
+    assert_string_equal(strrchr(path, '/'), name);
 
     struct stat status;
     assert_int_equal(stat(path, &status), 0);

@@ -3,6 +3,7 @@
 set -euo pipefail
 check=$TITHE_SOURCE/tools/check_layers
 "$check" "$TITHE_SOURCE"
+"$check" "$TITHE_SOURCE" "$TITHE_BUILD"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -47,4 +48,45 @@ try cli/a.c '#include "a.h"\n#include <tithe/tithe.h>\nint main(void) { exit(1);
 
 mkdir "$work/empty"
 if "$check" "$work/empty" > /dev/null; then echo 'accepted an empty tree' && exit 1; fi
+
+# path, text, what the check must answer (empty: nothing): compiles one file beside others that define something.
+try_symbols()
+{
+    local path=$1 text=$2 answer=$3 out file
+    rm -rf "$work/tree" "$work/build"
+    mkdir -p "$work"/tree/src/{base,codec,plan} "$work/tree/cli"
+    echo 'int tithe_low(void) { return 1; } int ti_low(void) { return 1; }' > "$work/tree/src/base/low.c"
+    echo 'int tithe_high(void) { return 1; } const int ti_high[] = {1};' > "$work/tree/src/codec/high.c"
+    echo 'int main(void) { return 0; }' > "$work/tree/cli/main.c"
+    printf '%b\n' "$text" > "$work/tree/$path"
+    for file in $(cd "$work/tree" && find . -name '*.c'); do
+        file=${file#./}
+        mkdir -p "$work/build/CMakeFiles/any.dir/$(dirname "$file")"
+        "${CC:-cc}" -c "$work/tree/$file" -o "$work/build/CMakeFiles/any.dir/$file.o"
+    done
+    "$check" "$work/tree" > /dev/null || { echo "the includes of $path are refused: $text" && exit 1; }
+    if out=$("$check" "$work/tree" "$work/build"); then
+        [ -z "$answer" ] || { echo "accepted, in $path: $text" && exit 1; }
+    elif [ -z "$answer" ] || [[ $out != *"$answer"* ]]; then
+        echo "in $path: $text"
+        echo "expected: ${answer:-no complaint}"
+        echo "got:      $out" && exit 1
+    fi
+}
+
+try_symbols src/base/a.c 'int tithe_high(void); int ti_a(void) { return tithe_high(); }' \
+    'src/base/a.c: base must not need tithe_high of src/codec/high.c'
+try_symbols src/base/a.c 'extern const int ti_high[]; const int *ti_a = ti_high;' 'base must not need ti_high of src/codec/high.c'
+try_symbols src/base/a.c 'int tithe_high(void) __attribute__((weak)); int ti_a(void) { return tithe_high(); }' 'must not need tithe_high'
+try_symbols src/codec/a.c 'int tithe_low(void); int ti_a(void) { return tithe_low(); }' ''
+try_symbols src/base/a.c 'int ti_low(void), other(void); int ti_a(void) { return ti_low() + other(); }' ''
+try_symbols src/plan/a.c 'extern const int ti_high[]; int tithe_low(void); int ti_a(void) { return *ti_high + tithe_low(); }' ''
+try_symbols cli/a.c 'int tithe_low(void); int a(void) { return tithe_low(); }' ''
+try_symbols cli/a.c 'int ti_low(void); int a(void) { return ti_low(); }' 'cli/a.c: ti_low of src/base/low.c is not public'
+
+try_symbols src/base/a.c 'int tithe_high(void); int ti_a(void) { return tithe_high(); }' 'must not need'
+rm "$work/tree/src/base/a.c" # its object stays behind, as in a build directory that is older than a move
+"$check" "$work/tree" "$work/build" > /dev/null || { echo 'an object without a source counts' && exit 1; }
+rm -rf "$work/build"
+if "$check" "$work/tree" "$work/build" > /dev/null; then echo 'accepted a build without objects' && exit 1; fi
 echo 'check_layers accepts this tree and refuses the bad ones'

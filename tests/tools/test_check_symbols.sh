@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The library exports what its headers say, and tools/check_symbols would have noticed if it did not.
+# The libraries export what their headers say, and tools/check_symbols would have noticed if they did not.
 set -euo pipefail
 check=$TITHE_SOURCE/tools/check_symbols
 "$check" "$TITHE_BUILD" "$TITHE_SOURCE"
@@ -7,37 +7,99 @@ check=$TITHE_SOURCE/tools/check_symbols
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/include/tithe"
-cat > "$work/include/tithe/a.h" << 'C'
-#define TITHE_API __attribute__((visibility("default")))
+api='#define TITHE_API __attribute__((visibility("default")))'
+{
+    echo "$api"
+    cat << 'C'
 /* TITHE_API int tithe_in_a_comment(void); */
 TITHE_API int tithe_one(int x);
 TITHE_API const char *
 tithe_two(void);
 TITHE_API extern const int tithe_three[3];
 C
+} > "$work/include/tithe/a.h"
+printf '%s\nTITHE_API int tithe_train(void);\n' "$api" > "$work/include/tithe/learn.h"
+printf '%s\nTITHE_API int tithe_check(void);\n' "$api" > "$work/include/tithe/check.h"
+printf '%s\nTITHE_API int tithe_far(void);\nTITHE_API int tithe_near(void);\n' "$api" > "$work/include/tithe/transport.h"
 good='int tithe_one(int x) { return x; } const char *tithe_two(void) { return ""; } const int tithe_three[3] = {1};'
+far='int tithe_far(void) { return 1; }' near='int tithe_near(void) { return 1; }'
+stranger='int check_row(void) { return 1; }'
 
-echo 'int other(void) { return 1; }' > "$work/other.c"
-"${CC:-cc}" -shared -fPIC "$work/other.c" -o "$work/libother.so"
-
-# source text, extra library, what the check must answer (empty: nothing)
-try()
+shared() # name, source text, libraries
 {
-    local text=$1 libs=$2 answer=$3 out
-    echo "$text" > "$work/a.c"
-    "${CC:-cc}" -shared -fPIC "$work/a.c" -o "$work/libtithe.so" -Wl,--no-as-needed ${libs:+"$libs"}
+    echo "$2" > "$work/part.c"
+    "${CC:-cc}" -shared -fPIC "$work/part.c" -o "$work/lib$1.so" -Wl,--no-as-needed "${@:3}"
+}
+
+archive() # name, source text
+{
+    echo "$2" > "$work/part.c"
+    "${CC:-cc}" -c "$work/part.c" -o "$work/part.o"
+    rm -f "$work/lib$1.a"
+    ar rc "$work/lib$1.a" "$work/part.o"
+}
+
+expect() # what the check must answer; empty: no complaint
+{
+    local out
     if out=$("$check" "$work" "$work"); then
-        [ -z "$answer" ] || { echo "accepted: $text" && exit 1; }
-    elif [ -z "$answer" ] || [[ $out != *"$answer"* ]]; then
-        echo "expected: ${answer:-no complaint}"
+        [ -z "$1" ] || { echo "accepted, instead of: $1" && exit 1; }
+    elif [ -z "$1" ] || [[ $out != *"$1"* ]]; then
+        echo "expected: ${1:-no complaint}"
         echo "got:      $out" && exit 1
     fi
 }
 
-try "$good" '' ''
-try "$good" -lm ''
-try "$good int helper(void) { return 1; }" '' 'helper: an exported name must start with tithe_.'
-try "$good int tithe_extra(void) { return 1; }" '' 'tithe_extra: exported, but no header declares it'
-try "${good#*\}}" '' 'tithe_one: declared TITHE_API, but not exported.'
-try "$good" "$work/libother.so" 'the library must need nothing beyond the C library'
-echo 'check_symbols accepts this library and refuses the bad ones'
+shared tithe "$good"
+expect ''
+shared tithe "$good" -lm
+expect ''
+shared tithe "$good int helper(void) { return 1; }"
+expect 'helper: a name of libtithe.so must start with tithe_.'
+shared tithe "$good int ti_helper(void) { return 1; }"
+expect 'ti_helper: a name of libtithe.so must start with tithe_.'
+shared tithe "$good int tithe_extra(void) { return 1; }"
+expect 'tithe_extra: exported by libtithe.so, but no header of it declares it'
+shared tithe "${good#*\}}"
+expect 'tithe_one: declared TITHE_API, but not exported by libtithe.so.'
+shared tithe "$good int tithe_train(void) { return 1; }"
+expect 'tithe_train: exported by libtithe.so, but no header of it declares it'
+
+mkdir "$work/elsewhere"
+echo "$far" > "$work/part.c"
+"${CC:-cc}" -shared -fPIC "$work/part.c" -o "$work/elsewhere/libother.so"
+shared tithe "$good" "$work/elsewhere/libother.so"
+expect 'the library must need nothing beyond the C library'
+shared tithe "$good"
+
+archive tithe "$good int ti_helper(void) { return 1; } static int mine; int *ti_mine(void) { return &mine; }"
+expect ''
+archive tithe "$good $stranger"
+expect 'check_row: a name of libtithe.a must start with tithe_ or ti_.'
+archive tithe "${good%const int*}"
+expect 'tithe_three: declared TITHE_API, but not exported by libtithe.a.'
+archive tithe "$good"
+
+archive tithe_learn "int tithe_train(void) { return 1; } int *message;"
+expect 'message: a name of libtithe_learn.a must start with tithe_ or ti_.'
+archive tithe_learn "int ti_other(void) { return 1; }"
+expect 'tithe_train: declared TITHE_API, but not exported by libtithe_learn.a.'
+archive tithe_learn "int tithe_train(void) { return 1; }"
+expect ''
+
+archive tithe_mpi "$far"
+expect '' # the other transport may have been left out
+archive tithe_mpi "$far $stranger"
+expect 'check_row: a name of libtithe_mpi.a'
+archive tithe_mpi "$far"
+archive tithe_zmq "int ti_zmq(void) { return 1; }"
+expect 'tithe_near: declared TITHE_API, but not exported by libtithe_mpi.a and libtithe_zmq.a.'
+archive tithe_zmq "$near"
+expect ''
+shared tithe_zmq "$near $stranger"
+expect 'check_row: a name of libtithe_zmq.so must start with tithe_.'
+rm "$work/libtithe_zmq.so"
+
+archive tithe_new "$stranger"
+expect 'libtithe_new.a: no library is called so'
+echo 'check_symbols accepts these libraries and refuses the bad ones'
