@@ -59,7 +59,8 @@ def over_mpi():
     """mpirun starts three processes, the last of which differs; its own exit status is that of the first one to end."""
     for name, (first, last, *words) in DIFFERENCES.items():
         both = [[tithe, "train", "--transport", "mpi", *RUN, *more] for more in (first, last)]
-        process = start([*mpirun(2), *both[0], ":", "-n", "1", *both[1]])
+        one = mpirun(1)
+        process = start([*mpirun(2), *both[0], ":", *one[one.index("-n"):], *both[1]])
         errors = end(process, f"mpi, {name}")
         said = sentences(errors)
         check(process.returncode == 2, f"mpi, {name}: exit {process.returncode}: {errors!r}")
