@@ -82,7 +82,8 @@ static tithe_status open_exchange(const settings *s, tithe_comm *comm, tithe_cod
     const tithe_codec_options options = {.contractive = feedback->contracts};
     status = tithe_codec_create(s->codec, &options, codec, error);
     if (status) return status;
-    const tithe_exchange_config config = {.comm = comm,
+    const tithe_exchange_config config = {.size = sizeof(tithe_exchange_config),
+                                          .comm = comm,
                                           .codec = *codec,
                                           .feedback = feedback,
                                           .downlink = star ? *codec : NULL,

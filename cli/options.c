@@ -63,7 +63,7 @@ option option_flag(const char *name, const char *doc, bool *target)
     return (option){.name = name, .doc = doc, .kind = OPTION_FLAG, .target = target};
 }
 
-option option_run(const tithe_train_option *row, tithe_train_options *target)
+option option_run(const tithe_option *row, tithe_train_options *target)
 {
     return (option){.name = row->name,
                     .argument = row->argument,

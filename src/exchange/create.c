@@ -277,9 +277,11 @@ static tithe_status make_kept(tithe_exchange *ex, tithe_error *error)
 static tithe_status make_exchange(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
                                   tithe_error *error)
 {
-    if (!config || !config->comm || !config->codec || !ex)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "A group of ranks, a codec and a place for the exchange are needed.");
+    if (!config || config->size != sizeof *config || !config->comm || !config->codec || !ex)
+        return ti_fail(
+            error, TITHE_E_ARGUMENT, 0,
+            "A configuration with its size in `size`, a group of ranks, a codec and a place for the "
+            "exchange are needed.");
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
     const tithe_scheme *scheme = NULL;
@@ -392,7 +394,7 @@ void tithe_exchange_free(tithe_exchange *ex)
         free(ex->aggregate);
         free(ex->server.kept);
     }
-    tithe_codec_free(ex->own_codec);
+    ti_exchange_opened_free(ex->opened);
     free(ex->workers);
     free(ex);
 }

@@ -65,6 +65,8 @@ typedef struct exchange_kind {
 extern const exchange_kind ti_exchange_leaf, ti_exchange_buckets;
 
 struct exchange_buckets;
+struct exchange_opened;
+void ti_exchange_opened_free(struct exchange_opened *opened); /* NULL is fine */
 
 struct tithe_exchange {
     const exchange_kind *kind;
@@ -88,12 +90,12 @@ struct tithe_exchange {
     float **vectors; /* of the local ranks, where the scheme wants gradients as they are; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
-    tithe_codec *own_codec; /* NULL: the codec is the caller's */
-    tithe_codec *raw;       /* all|raw, for what is not compressed */
-    size_t raw_bytes;       /* of its frames */
-    float *aggregate;       /* where the feedback aggregates: the mean of what all ranks sent so far */
-    float *sum;             /* the server's */
-    uint8_t *inbox;         /* inbox_size bytes for frames of other processes, where there are any */
+    struct exchange_opened *opened; /* what was made from text; NULL: all is the caller's (open.c) */
+    tithe_codec *raw;               /* all|raw, for what is not compressed */
+    size_t raw_bytes;               /* of its frames */
+    float *aggregate; /* where the feedback aggregates: the mean of what all ranks sent so far */
+    float *sum;       /* the server's */
+    uint8_t *inbox;   /* inbox_size bytes for frames of other processes, where there are any */
     size_t inbox_size;
     uint8_t **blocks; /* of all ranks, for collectives */
     size_t *lengths;

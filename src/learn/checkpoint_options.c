@@ -48,7 +48,7 @@ static tithe_status take(const char *path, const checkpoint_head *h, const char 
     if (old) value = modern(h->text, &key, value);
     if (!value) return TITHE_OK;
     tithe_error why = {0};
-    const tithe_train_option *row = ti_option_find(key);
+    const tithe_option *row = ti_option_find(key);
     if (!row || !(row->flags & TITHE_OPTION_SAVED))
         return ti_fail(error, TITHE_E_MISMATCH, 0,
                        "'%.80s' says '%.40s: %.60s', which means nothing to this Tithe.", path, key, value);
@@ -85,7 +85,7 @@ tithe_status ti_checkpoint_options(const char *path, const checkpoint_head *h, t
 static bool states_end(const tithe_train_options *o)
 {
     char room[OPTION_ROOM];
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++)
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
         if (row->flags & TITHE_OPTION_ENDS && ti_option_write(o, row, room)) return true;
     return false;
 }
@@ -93,7 +93,7 @@ static bool states_end(const tithe_train_options *o)
 /* The end that was asked for, not that of the part before: all of it. */
 static void keep_end(const tithe_train_options *from, tithe_train_options *to)
 {
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++)
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
         if (row->flags & TITHE_OPTION_ENDS)
             memcpy((char *)to + row->place, (const char *)from + row->place, row->size);
 }
@@ -109,7 +109,7 @@ tithe_status tithe_train_options_resume(tithe_train_options *options, const char
     ti_checkpoint_close(&file);
     if (status) return status;
     tithe_train_options taken = *options;
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++)
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
         if (row->flags & TITHE_OPTION_SAVED) ti_option_clear(&taken, row);
     status = ti_checkpoint_options(path, &head, &taken, texts, error);
     if (status) return status;
@@ -122,7 +122,7 @@ tithe_status tithe_train_options_resume(tithe_train_options *options, const char
 
 static bool has_to_stay(const char *key)
 {
-    const tithe_train_option *row = ti_option_find(key);
+    const tithe_option *row = ti_option_find(key);
     return !row || !(row->flags & TITHE_OPTION_CHANGES);
 }
 

@@ -16,7 +16,8 @@ uint32_t ti_checkpoint_parts(const run *r)
 {
     const char *kind = r->o->average; /* which is made last */
     const bool averages = kind && strcmp(kind, "none") != 0, tail = averages && strcmp(kind, "tail") == 0;
-    return (r->feedback->keeps ? PART_KEPT : 0u) | (r->feedback->aggregates ? PART_AGGREGATE : 0u) |
+    return (r->methods.feedback->keeps ? PART_KEPT : 0u) |
+           (r->methods.feedback->aggregates ? PART_AGGREGATE : 0u) |
            (tithe_exchange_server_kept(r->exchange) ? PART_SERVER : 0u) |
            (r->estimate.anchor ? PART_ANCHOR : 0u) | (averages ? PART_MEAN : 0u) | (tail ? PART_BEFORE : 0u) |
            (r->clients ? PART_CLIENTS : 0u) | (r->momentum ? PART_MOMENTUM : 0u);

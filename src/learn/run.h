@@ -4,6 +4,7 @@
 
 #include "base/description.h"
 #include "comm/link_estimate.h"
+#include "exchange/options.h"
 #include "learn/average.h"
 #include "learn/checkpoint_file.h"
 #include "learn/estimate.h"
@@ -29,10 +30,8 @@ typedef struct run {
     tithe_optimum optimum;
     const tithe_estimator *estimator;
     estimate estimate;
-    const tithe_feedback *feedback, *downlink_feedback;
-    const tithe_tuner *tuner, *downlink_tuner;
-    tithe_codec *codec, *downlink;
-    tithe_cost **costs; /* cost_count of them */
+    exchange_methods methods; /* codecs, feedback, tuners */
+    tithe_cost **costs;       /* cost_count of them */
     size_t cost_count;
     const tithe_cost **rank_costs; /* of each worker; NULL: the first for all */
     tithe_comm *own, *comm;        /* own: where all workers are here; NULL: the comm of the options */

@@ -16,11 +16,11 @@
 tithe_train_options ti_run_resolved(const run *r)
 {
     tithe_train_options o = *r->o;
-    o.codec = tithe_codec_spec(r->codec);
-    o.downlink = r->downlink ? tithe_codec_spec(r->downlink) : NULL;
-    o.feedback = r->feedback->name;
-    o.downlink_feedback = r->downlink_feedback->name;
-    o.tuner = r->tuner ? r->tuner->name : "fixed";
+    o.codec = tithe_codec_spec(r->methods.codec);
+    o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
+    o.feedback = r->methods.feedback->name;
+    o.downlink_feedback = r->methods.downlink_feedback->name;
+    o.tuner = r->methods.tuner ? r->methods.tuner->name : "fixed";
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
     if (r->estimator) o.batch = r->estimator == &ti_estimator_minibatch ? r->estimate.batch : 1;
@@ -34,7 +34,7 @@ tithe_train_options ti_run_resolved(const run *r)
 void ti_describe_options(const tithe_train_options *o, unsigned flags, describe_what what, description *d)
 {
     char room[OPTION_ROOM];
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++) {
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++) {
         if (!(row->flags & flags)) continue;
         const char *value = ti_option_write(o, row, room);
         if (value && row->flags & TITHE_OPTION_EVERYWHERE) value = "yes";

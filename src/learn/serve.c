@@ -42,7 +42,7 @@ static bool needs(const char *key)
 {
     char name[40];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(key, " "), key);
-    const tithe_train_option *row = ti_option_find(name);
+    const tithe_option *row = ti_option_find(name);
     return row && row->flags & TITHE_OPTION_SERVER;
 }
 
@@ -102,7 +102,7 @@ tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *
     if (!options || !options->comm || options->comm->local)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A server is a process of its own, without ranks.");
     tithe_train_options o = *options;
-    ti_options_complete(&o);
+    ti_options_complete(&o, tithe_train_option_table());
     run r = {.o = &o, .comm = options->comm, .lane_count = 1};
     r.comm->phase = "serving them";
     tithe_status status = ti_run_codecs(&r, error);
