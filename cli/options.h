@@ -17,9 +17,9 @@ typedef enum option_kind {
     OPTION_RUN     /* target: tithe_train_options *, as the library's table of its options has it */
 } option_kind;
 
-typedef struct option {
-    const char *name;     /* without the dashes; NULL ends a table */
-    const char *argument; /* as --help shows it */
+typedef struct option_row { /* struct option is getopt_long's */
+    const char *name;       /* without the dashes; NULL ends a table */
+    const char *argument;   /* as --help shows it */
     const char *doc;
     option_kind kind;
     void *target; /* untouched unless the option is given: it holds the default; the last one wins */
