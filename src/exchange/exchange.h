@@ -74,6 +74,7 @@ struct tithe_exchange {
     struct exchange_buckets *buckets; /* of one that is made of others */
     bool sliced;                      /* it is a bucket, and what it keeps belongs to another one */
     uint32_t tensor;                  /* which bucket it is */
+    unsigned number;                  /* among those that were opened over the same ranks */
     tithe_pool *put_pool;             /* for put; that of the configuration is for finish */
     const tithe_scheme *scheme;
     const tithe_collective *collective;

@@ -1,4 +1,5 @@
 /* open.c - an exchange from text, for host programs in any language: "codec=topk:keep=0.01;feedback=ec;bucket=1MiB". */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@ struct exchange_opened {
     char *text; /* which the options point into */
     exchange_options options;
     exchange_methods methods;
+    size_t *layers; /* NULL: the vector is one */
+    size_t layer_count;
     tithe_cost *cost;
     tithe_pool *pool;
 };
@@ -21,6 +24,7 @@ void ti_exchange_opened_free(struct exchange_opened *o)
     ti_exchange_methods_free(&o->methods);
     tithe_cost_free(o->cost);
     tithe_pool_free(o->pool);
+    free(o->layers);
     free(o->text);
     free(o);
 }
@@ -32,7 +36,7 @@ static const char *resolved(const tithe_exchange *ex, const char *name)
 {
     const exchange_methods *m = &ex->opened->methods;
     if (strcmp(name, "codec") == 0) return tithe_codec_spec(m->codec);
-    if (strcmp(name, "downlink") == 0) return m->downlink ? tithe_codec_spec(m->downlink) : "none";
+    if (strcmp(name, "downlink") == 0) return m->downlink ? tithe_codec_spec(m->downlink) : NULL;
     if (strcmp(name, "feedback") == 0) return m->feedback->name;
     if (strcmp(name, "downlink-feedback") == 0) return m->downlink_feedback->name;
     if (strcmp(name, "tuner") == 0) return m->tuner ? m->tuner->name : "fixed";
@@ -43,7 +47,14 @@ static const char *resolved(const tithe_exchange *ex, const char *name)
 
 static void describe(const tithe_exchange *ex, description *d)
 {
-    ti_description_add(d, "n", "%zu", ex->n);
+    const size_t count = ex->config.layer_count;
+    char *layers = calloc(count + 1, 24);
+    for (size_t l = 0, used = 0; layers && l < count; l++)
+        used += (size_t)snprintf(layers + used, 24, "%s%zu", l ? "+" : "", ex->config.layers[l]);
+    if (layers && count == 0) snprintf(layers, 24, "%zu", ex->n);
+    if (!layers) d->spoilt = true;
+    ti_description_add(d, "layers", "%s", layers ? layers : "");
+    free(layers);
     for (const tithe_option *row = ti_exchange_option_table; row->name; row++) {
         char room[OPTION_ROOM];
         const char *value = resolved(ex, row->name);
@@ -54,7 +65,6 @@ static void describe(const tithe_exchange *ex, description *d)
 
 static tithe_status agree(tithe_comm *comm, const tithe_exchange *ex, tithe_error *error)
 {
-    if (comm->server == comm->size) return TITHE_OK; /* that server may be busy with something else */
     description d = {0};
     describe(ex, &d);
     const char *phase = comm->phase;
@@ -86,8 +96,28 @@ static tithe_status read_text(const char *text, struct exchange_opened *o, tithe
     return status;
 }
 
-static tithe_status make(tithe_comm *comm, const struct exchange_opened *o, size_t n, const size_t *layers,
-                         size_t layer_count, tithe_exchange **ex, tithe_error *error)
+/* One layer is a vector like any other. */
+static tithe_status keep_layers(struct exchange_opened *o, const size_t *layers, size_t count,
+                                tithe_error *error)
+{
+    if (count <= 1) return TITHE_OK;
+    o->layers = malloc(count * sizeof *layers);
+    if (!o->layers)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to open an exchange.");
+    memcpy(o->layers, layers, count * sizeof *layers);
+    o->layer_count = count;
+    return TITHE_OK;
+}
+
+/* The server is told by number whose step it is. */
+static void number(tithe_exchange *ex, unsigned which)
+{
+    ex->number = which;
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++) ti_exchange_part(ex, p)->number = which;
+}
+
+static tithe_status make(tithe_comm *comm, const struct exchange_opened *o, size_t n, tithe_exchange **ex,
+                         tithe_error *error)
 {
     const exchange_options *c = &o->options;
     const tithe_exchange_config config = {.size = sizeof config,
@@ -107,11 +137,30 @@ static tithe_status make(tithe_comm *comm, const struct exchange_opened *o, size
                                           .count_paper = c->count_paper,
                                           .seed = c->seed,
                                           .pool = o->pool,
-                                          .layers = layers,
-                                          .layer_count = layer_count,
+                                          .layers = o->layers,
+                                          .layer_count = o->layer_count,
                                           .bucket_bytes = c->bucket_bytes,
                                           .overlap = c->overlap};
     return tithe_exchange_create(&config, n, ex, error);
+}
+
+tithe_status ti_exchange_open_here(tithe_comm *comm, const char *options, const size_t *layers,
+                                   size_t layer_count, tithe_exchange **ex, tithe_error *error)
+{
+    size_t n = 0;
+    for (size_t l = 0; l < layer_count; l++) n += layers[l];
+    struct exchange_opened *o = calloc(1, sizeof *o);
+    if (!o) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to open an exchange.");
+    tithe_status status = keep_layers(o, layers, layer_count, error);
+    if (!status) status = read_text(options ? options : "", o, error);
+    if (!status) status = make(comm, o, n, ex, error);
+    if (status) {
+        ti_exchange_opened_free(o);
+        return status;
+    }
+    (*ex)->opened = o;
+    number(*ex, comm->exchanges++);
+    return TITHE_OK;
 }
 
 tithe_status tithe_exchange_open_layers(tithe_comm *comm, const char *options, const size_t *layers,
@@ -121,21 +170,9 @@ tithe_status tithe_exchange_open_layers(tithe_comm *comm, const char *options, c
         return ti_fail(
             error, TITHE_E_ARGUMENT, 0,
             "A group of ranks, the lengths of the layers and a place for the exchange are needed.");
-    size_t n = 0;
-    for (size_t l = 0; l < layer_count; l++) n += layers[l];
-    struct exchange_opened *o = calloc(1, sizeof *o);
-    if (!o) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to open an exchange.");
     tithe_exchange *opened = NULL;
-    const bool several = layer_count > 1;
-    tithe_status status = read_text(options ? options : "", o, error);
-    if (!status)
-        status = make(comm, o, n, several ? layers : NULL, several ? layer_count : 0, &opened, error);
-    if (status) {
-        ti_exchange_opened_free(o);
-        return status;
-    }
-    opened->opened = o;
-    status = agree(comm, opened, error);
+    tithe_status status = ti_exchange_open_here(comm, options, layers, layer_count, &opened, error);
+    if (!status) status = agree(comm, opened, error);
     if (status)
         tithe_exchange_free(opened);
     else

@@ -144,7 +144,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     tithe_comm *comm = ex->config.comm;
     const tithe_codec *codec = ex->down.codec;
     size_t length = 0;
-    tithe_status status = ti_comm_call_server(comm, error);
+    tithe_status status = ti_comm_call_server(comm, ex->number, error);
     if (!status && !is_server(ex)) {
         for (unsigned i = 0; i < comm->local && !status; i++)
             status = send_frame(ex, &ex->workers[i], comm->first + i, error);

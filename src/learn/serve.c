@@ -6,6 +6,7 @@
 #include "comm/comm.h"
 #include "learn/run_description.h"
 #include "learn/run_options.h"
+#include "serve/serve.h"
 
 /* "500+20": as many as there is room for are taken. False: it is none such. */
 static bool read_layers(run *r, const description_row *row)
@@ -75,8 +76,9 @@ static tithe_status accept(void *context, const char *text, tithe_error *error)
     return status ? status : compare(r, text, error);
 }
 
-static tithe_status step(void *context, tithe_error *error)
+static tithe_status step(void *context, unsigned exchange, tithe_error *error)
 {
+    (void)exchange; /* a run has one */
     run *r = context;
     if (!r->exchange) return ti_fail(error, TITHE_E_CORRUPT, 0, "A step came before the workers had agreed.");
     return tithe_exchange_serve(r->exchange, error);
@@ -108,7 +110,7 @@ tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *
     tithe_status status = ti_run_codecs(&r, error);
     if (!status) {
         const comm_service service = {.context = &r, .accept = accept, .step = step, .state = state};
-        status = ti_comm_serve(r.comm, &service, error);
+        status = ti_serve(r.comm, &service, error);
     }
     if (status) ti_comm_give_up(r.comm, error ? error->text : tithe_status_text(status));
     ti_run_free(&r);

@@ -4,6 +4,7 @@
 #include "exchange/exchange.h"
 #include "exchange/group.h"
 #include "queues.h"
+#include "serve/serve.h"
 
 enum { MOST = 9, STEPS = 3 };
 
@@ -20,8 +21,9 @@ typedef struct process {
     tithe_status status;
 } process;
 
-static tithe_status serve_step(void *context, tithe_error *error)
+static tithe_status serve_step(void *context, unsigned exchange, tithe_error *error)
 {
+    (void)exchange;
     process *p = context;
     return tithe_exchange_serve(p->g->ex, error);
 }
@@ -32,7 +34,7 @@ static void *run_process(void *argument)
     tithe_comm *comm = &p->g->comm;
     const comm_service service = {.context = p, .step = serve_step};
     if (p->serves) {
-        p->status = ti_comm_serve(comm, &service, &p->g->error);
+        p->status = ti_serve(comm, &service, &p->g->error);
         return NULL;
     }
     for (unsigned k = 0; k < STEPS && !p->status; k++) {

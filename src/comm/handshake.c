@@ -1,6 +1,6 @@
-/* agree.c - the handshake: everybody tells the server what it was started with, and the server tells everybody whether that
+/* handshake.c - the handshake: everybody tells the server what it was started with, and the server tells everybody whether that
  * is the same. A text may have any length, so its length goes ahead of it. */
-#include "comm/agree.h"
+#include "comm/handshake.h"
 
 #include <stdlib.h>
 #include <string.h>
