@@ -271,10 +271,10 @@ static const tithe_transport transport = {
 
 tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm **comm, tithe_error *error)
 {
-    if (!o || !o->endpoint || o->workers < 1 || o->workers >= WIRE_MOST_SOCKETS)
+    if (!o || o->size < sizeof *o || !o->endpoint || o->workers < 1 || o->workers >= WIRE_MOST_SOCKETS)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "An endpoint such as tcp://127.0.0.1:5555 and 1 to %d workers are "
-                       "needed.",
+                       "Options with their size in `size`, an endpoint such as tcp://127.0.0.1:5555 and 1 to %d "
+                       "workers are needed.",
                        WIRE_MOST_SOCKETS - 1);
     const tithe_status sensible = ti_endpoint_check(o->endpoint, error);
     if (sensible) return sensible;

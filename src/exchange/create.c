@@ -277,7 +277,7 @@ static tithe_status make_kept(tithe_exchange *ex, tithe_error *error)
 static tithe_status make_exchange(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
                                   tithe_error *error)
 {
-    if (!config || config->size != sizeof *config || !config->comm || !config->codec || !ex)
+    if (!config || config->size < sizeof *config || !config->comm || !config->codec || !ex)
         return ti_fail(
             error, TITHE_E_ARGUMENT, 0,
             "A configuration with its size in `size`, a group of ranks, a codec and a place for the "

@@ -123,7 +123,7 @@ static inline tithe_exchange *ti_exchange_part(const tithe_exchange *ex, unsigne
 /* An exchange that sends its vector whole (create.c). */
 tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_t n,
                                       const exchange_slice *slice, tithe_exchange **ex, tithe_error *error);
-/* What the last step was like, from its ranks (exchange.c). */
+/* What the last step was like, from its ranks (record.c). */
 void ti_exchange_record(tithe_exchange *ex);
 /* NaN or infinity (compress.c). */
 tithe_status ti_exchange_expect_finite(const float *g, size_t n, tithe_error *error);

@@ -135,11 +135,12 @@ static tithe_status restate(const char *path, const checkpoint_head *h, bool fil
     const tithe_status status = ti_checkpoint_options(path, h, &o, &texts, error);
     if (status) return status;
     description_row row;
+    if (ti_description_find(h->text, "l2 contents", &row)) o.l2 = strtod(row.value, NULL); /* given or not */
     ti_description_add(d, "workers", "%lu", (unsigned long)h->workers);
     ti_description_add(d, "seed", "%llu", (unsigned long long)h->seed);
     ti_describe_options(&o, TITHE_OPTION_SAVED, DESCRIBE_ALL, d);
     for (const char *at = h->text; files && ti_description_next(&at, &row);)
-        if (is_contents(&row)) ti_description_add_row(d, &row);
+        if (is_contents(&row) && !ti_description_is(&row, "l2 contents")) ti_description_add_row(d, &row);
     ti_description_add(d, "data contents", "%016llx", (unsigned long long)h->data);
     ti_description_add(d, "n", "%llu", (unsigned long long)h->n);
     ti_description_add(d, "what the scheme learned", "%llu", (unsigned long long)h->learned);

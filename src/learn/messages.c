@@ -14,7 +14,9 @@ static tithe_status make_costs(run *r, tithe_error *error)
     size_t count = 1;
     for (const char *c = text; *c; c++) count += *c == ';';
     r->costs = calloc(count, sizeof(tithe_cost *));
-    r->rank_costs = calloc(r->o->workers, sizeof(tithe_cost *));
+    /* whether there are as many ranks as workers is found out later, with both sides named */
+    const unsigned ranks = r->comm && r->comm->size > r->o->workers ? r->comm->size : r->o->workers;
+    r->rank_costs = calloc(ranks, sizeof(tithe_cost *));
     if (!r->costs || !r->rank_costs)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for costs.");
     tithe_status status = TITHE_OK;
@@ -31,7 +33,7 @@ static tithe_status make_costs(run *r, tithe_error *error)
                            unit);
         text += length + 1;
     }
-    for (unsigned w = 0; w < r->o->workers; w++) r->rank_costs[w] = r->costs[w % count];
+    for (unsigned w = 0; w < ranks; w++) r->rank_costs[w] = r->costs[w % count];
     return status;
 }
 

@@ -53,7 +53,9 @@ static tithe_status hash_file(const char *path, uint64_t *hash, tithe_error *err
     *hash = 0;
     for (size_t length; (length = fread(piece, 1, sizeof piece, file)) > 0;)
         *hash = XXH3_64bits_withSeed(piece, length, *hash);
+    const bool failed = ferror(file);
     fclose(file);
+    if (failed) return ti_fail(error, TITHE_E_FILE, 0, "Cannot read '%.140s' to its end.", path);
     return TITHE_OK;
 }
 

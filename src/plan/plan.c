@@ -162,7 +162,9 @@ static tithe_status expect_sense(const tithe_plan_request *q, tithe_error *error
 {
     if (!(q->params >= 1) || !isfinite(q->params))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A gradient has at least one number, not %g.", q->params);
-    if (q->workers < 1) return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is at least one worker.");
+    if (q->workers < 1 || q->workers > TITHE_PLAN_WORKERS)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A plan is for 1 to %d workers, not %u.", TITHE_PLAN_WORKERS,
+                       q->workers);
     if (!(q->link.latency >= 0) || !isfinite(q->link.latency))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A latency is not negative, but this one is %g s.",
                        q->link.latency);
