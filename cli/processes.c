@@ -98,7 +98,7 @@ static process_part work(train_settings *s, const char *endpoint, processes *p)
 /* ---- all roles here: this process starts the others, and sees to it that none is left ---------------------- */
 
 enum {
-    PATIENCE = 10, /* seconds to come to an orderly end, after Ctrl-C */
+    PATIENCE = 30, /* seconds to come to an orderly end, after Ctrl-C: as long as one wait may take */
     LAST_WORDS = 3 /* and after one of them failed, which they all know by then */
 };
 
