@@ -13,7 +13,19 @@ strict='-Wall -Wextra -Wpedantic -Werror'
 cmake --install "$TITHE_BUILD" --prefix "$work/at-first" > "$work/install.log"
 mv "$work/at-first" "$prefix"
 libdir=$(dirname "$(find "$prefix" -name libtithe.so)")
-[ -z "$TITHE" ] || "$prefix/bin/tithe" --version
+if [ -n "$TITHE" ]; then
+    "$prefix/bin/tithe" --version
+    if [ -e "$libdir/libtithe_zmq.so.0" ]; then
+        echo '== the command finds its transports, and says which is missing'
+        run=(train --data a9a-like:scale=0.01 --steps 1 --no-optimum --transport zmq --local 2)
+        "$prefix/bin/tithe" "${run[@]}" > "$work/run.log"
+        cp -a "$prefix" "$work/without"
+        find "$work/without" -name 'libtithe_zmq.so*' -delete
+        if "$work/without/bin/tithe" "${run[@]}" > "$work/run.log" 2>&1; then echo 'it ran without libtithe_zmq' && exit 1; fi
+        grep '^tithe train: The transport zmq cannot be loaded: libtithe_zmq.so.0: ' "$work/run.log" ||
+            { cat "$work/run.log" && exit 1; }
+    fi
+fi
 
 # The same without the shared libraries.
 cp -a "$prefix" "$archives"
