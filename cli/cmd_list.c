@@ -10,6 +10,7 @@
 #include "specs.h"
 #include "text.h"
 #include "tithe/learn.h"
+#include "transports.h"
 #include "verbs.h"
 
 enum { HALF = 160 };
@@ -98,7 +99,7 @@ static cJSON *add_variant(cJSON *list, const char *kind, const char *name, const
 static void print_variant(const char *name, const char *summary, const char *paper, const tithe_param *table,
                           const char *what, const char *remark)
 {
-    const bool cites = *paper && strcmp(paper, "-") != 0;
+    const bool cites = paper && *paper && strcmp(paper, "-") != 0;
     printf(strlen(name) <= 12 ? "  %-12s  " : "  %s\n                ", name);
     text_wrap(stdout, 16, 16, summary);
     if (remark) printf("                %s: %s", what, remark);
@@ -317,6 +318,18 @@ static int list_collectives(const list_call *c)
     return EXIT_DONE;
 }
 
+static int list_transports(const list_call *c)
+{
+    if (!c->json) printf("Transports: how messages get from one process to another\n\n");
+    for (const transport_row *t = transports(); t->name; t++) {
+        if (c->json)
+            list_plain(c, "transport", t->name, t->summary, t->paper, NULL);
+        else
+            print_variant(t->name, t->summary, t->paper, NULL, "library", t->library);
+    }
+    return EXIT_DONE;
+}
+
 typedef struct list_kind {
     const char *name;
     int (*list)(const list_call *c);
@@ -324,10 +337,19 @@ typedef struct list_kind {
 
 /* The first is what `tithe list` alone shows. */
 static const list_kind kinds[] = {
-    {"codecs", list_codecs},         {"selectors", list_selectors}, {"quantizers", list_quantizers},
-    {"pairs", list_pairs},           {"costs", list_costs},         {"tuners", list_tuners},
-    {"feedback", list_feedbacks},    {"schemes", list_schemes},     {"collectives", list_collectives},
-    {"estimators", list_estimators}, {"models", list_models},       {"data", list_data},
+    {"codecs", list_codecs},
+    {"selectors", list_selectors},
+    {"quantizers", list_quantizers},
+    {"pairs", list_pairs},
+    {"costs", list_costs},
+    {"tuners", list_tuners},
+    {"feedback", list_feedbacks},
+    {"schemes", list_schemes},
+    {"collectives", list_collectives},
+    {"transports", list_transports},
+    {"estimators", list_estimators},
+    {"models", list_models},
+    {"data", list_data},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -24,8 +24,8 @@ TITHE_API tithe_status tithe_speed_measure(tithe_speed *speed, tithe_error *erro
 
 typedef struct tithe_plan_row {
     const char *scheme, *collective;
-    double keep; /* 1: dense */
-    double rounds, bytes; /* one after the other: transfer = rounds * latency + bytes / bandwidth */
+    double keep;            /* 1: dense */
+    double rounds, bytes;   /* one after the other: transfer = rounds * latency + bytes / bandwidth */
     double codec_seconds;   /* encoding, and decoding what arrives */
     double network_seconds; /* the transfer alone */
     double seconds;         /* with the codec */

@@ -73,7 +73,8 @@ tithe_status ti_comm_judge(tithe_comm *comm, const char *text, const comm_servic
         if (!status) compare(text ? text : first, theirs, r, &verdict);
         free(theirs);
     }
-    if (!status && !verdict.text[0] && service && service->accept) service->accept(service->context, first, &verdict);
+    if (!status && !verdict.text[0] && service && service->accept)
+        service->accept(service->context, first, &verdict);
     free(first);
     return status ? status : announce(comm, &verdict, error);
 }

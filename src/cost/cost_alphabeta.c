@@ -8,8 +8,7 @@
 enum { LATENCY, BANDWIDTH, COLLECTIVE, WORKERS };
 enum { LINK, ALLGATHER, RING, TREE, STAR };
 
-static const char *const names[] = {
-    [ALLGATHER] = "ring", [RING] = "ring", [TREE] = "tree", [STAR] = "star"};
+static const char *const names[] = {[ALLGATHER] = "ring", [RING] = "ring", [TREE] = "tree", [STAR] = "star"};
 
 static tithe_link link_of(const double *p)
 {

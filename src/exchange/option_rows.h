@@ -48,4 +48,4 @@
     {"deterministic", NULL,
      "refuse what cannot promise the same result everywhere",
      NULL, TITHE_OPTION_FLAG, TITHE_OPTION_SAVED | TITHE_OPTION_CHANGES, OPTION_PLACE(deterministic)},
-/* clang-format on */
+    /* clang-format on */

@@ -177,7 +177,8 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     const double others = shape->ranks - (double)first, call = shape->server_apart ? COMM_CALL_BYTES : 0;
     const double up = tithe_blocks_sum(&shape->frames, first, shape->ranks) + others * UP_BYTES + call;
     double frames = others; /* who skips sends a head alone */
-    for (unsigned r = first; shape->frames.lengths && r < shape->ranks; r++) frames -= shape->frames.lengths[r] == 0;
+    for (unsigned r = first; shape->frames.lengths && r < shape->ranks; r++)
+        frames -= shape->frames.lengths[r] == 0;
     const double down = others * (shape->back + DOWN_BYTES);
     if (others > 0) {
         tithe_rounds_add(list, (tithe_round){1, up, up, others + frames + (call > 0), TITHE_TO_ONE});

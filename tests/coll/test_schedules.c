@@ -268,11 +268,10 @@ static void names_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_send_has_its_receive),      cmocka_unit_test(sums_count_everybody_once),
-        cmocka_unit_test(blocks_reach_everybody),          cmocka_unit_test(parts_cover_the_vector),
-        cmocka_unit_test(seconds_follow_the_paper),        cmocka_unit_test(names_are_found),
-        cmocka_unit_test(rounds_are_those_of_the_schedule),
-        cmocka_unit_test(rounds_of_many_ranks_are_few),
+        cmocka_unit_test(every_send_has_its_receive),       cmocka_unit_test(sums_count_everybody_once),
+        cmocka_unit_test(blocks_reach_everybody),           cmocka_unit_test(parts_cover_the_vector),
+        cmocka_unit_test(seconds_follow_the_paper),         cmocka_unit_test(names_are_found),
+        cmocka_unit_test(rounds_are_those_of_the_schedule), cmocka_unit_test(rounds_of_many_ranks_are_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
