@@ -119,7 +119,7 @@ static void frames_are_real(void **state)
 /* Every row is a step of an exchange with the options that it names: where frames are as long as their bound, the exchange
  * states the same time. k = 1 at the last place needs all bits of an index; with every other entry a bitmap is the shortest,
  * and frames of two ranks exceed the vector, so that gather sums by parts. */
-static void check_rows(unsigned ranks, size_t n, size_t k)
+static void check_rows(unsigned ranks, size_t n, size_t k, double within)
 {
     const double keeps[] = {(double)k / (double)n};
     const tithe_plan_request q = {.params = (double)n,
@@ -148,7 +148,7 @@ static void check_rows(unsigned ranks, size_t n, size_t k)
         group_put_all(g, x, 1);
         group_finish(g);
         const double seconds = tithe_exchange_seconds(g->ex, &q.link);
-        expect(fabs(seconds - rows[i].network_seconds) <= 0.01 * seconds,
+        expect(fabs(seconds - rows[i].network_seconds) <= within * seconds,
                "%s over %s, %u ranks, %zu of %zu: planned %.9g s, stated %.9g s", rows[i].scheme,
                rows[i].collective, ranks, k, n, rows[i].network_seconds, seconds);
         group_free(g);
@@ -160,11 +160,11 @@ static void rows_are_steps(void **state)
 {
     (void)state;
     for (unsigned ranks = 1; ranks <= 9; ranks++) {
-        check_rows(ranks, 4096, 2048);
-        check_rows(ranks, 65536, 1);
-        check_rows(ranks, 100000, 500);
+        check_rows(ranks, 4096, 2048, 0.01);
+        check_rows(ranks, 65536, 1, 0.01);
+        check_rows(ranks, 100000, 500, 0.05); /* frames that are shorter than their bound */
     }
-    check_rows(64, 65536, 8);
+    check_rows(64, 65536, 8, 0.05);
 }
 
 /* Each row can be made as its options say, and no two rows are the same. */
