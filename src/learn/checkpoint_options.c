@@ -131,7 +131,7 @@ static tithe_status restate(const char *path, const checkpoint_head *h, bool fil
                             tithe_error *error)
 {
     tithe_train_options o = tithe_train_defaults();
-    char *texts;
+    char *texts = NULL;
     const tithe_status status = ti_checkpoint_options(path, h, &o, &texts, error);
     if (status) return status;
     description_row row;

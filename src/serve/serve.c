@@ -34,18 +34,17 @@ static size_t read_layers(const char *text, size_t *layers)
 }
 
 /* The rows that are options, as "key=value;key=value". */
-static void write_options(const char *text, char *options)
+static void write_options(const char *text, char *options, size_t room)
 {
     description_row row;
+    size_t used = 0;
     *options = 0;
     while (ti_description_next(&text, &row)) {
         char key[40];
         snprintf(key, sizeof key, "%.*s", (int)(row.key_length < 39 ? row.key_length : 39), row.key);
         if (!ti_option_in(ti_exchange_option_table, key)) continue;
-        strcat(options, key);
-        strcat(options, "=");
-        strncat(options, row.value, row.value_length);
-        strcat(options, ";");
+        used +=
+            (size_t)snprintf(options + used, room - used, "%s=%.*s;", key, (int)row.value_length, row.value);
     }
 }
 
@@ -59,7 +58,7 @@ static tithe_status open_exchange(server *s, const char *text, char *options, ch
     const size_t count = read_layers(layer_text, layers);
     if (count == 0)
         return ti_fail(error, TITHE_E_MISMATCH, 0, "The workers speak of layers '%.60s'.", layer_text);
-    write_options(text, options);
+    write_options(text, options, 2 * strlen(text) + 2);
     return ti_exchange_open_here(s->comm, options, layers, count, &s->exchanges[s->count], error);
 }
 
@@ -68,7 +67,7 @@ static tithe_status accept(void *context, const char *text, tithe_error *error)
 {
     server *s = context;
     const size_t room = strlen(text) + 1;
-    tithe_exchange **more = realloc(s->exchanges, (s->count + 1) * sizeof *more);
+    tithe_exchange **more = realloc(s->exchanges, (s->count + 1) * sizeof(tithe_exchange *));
     char *options = malloc(2 * room), *layer_text = malloc(room);
     size_t *layers = malloc(room * sizeof *layers);
     tithe_status status = TITHE_OK;
