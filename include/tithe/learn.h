@@ -32,9 +32,10 @@ typedef struct tithe_unified {
 struct tithe_estimate;
 
 typedef struct tithe_estimator {
-    const char *name, *summary, *paper;
-    bool samples; /* looks at some rows only: a loss has to be computed on its own */
-    bool noisy;   /* at the minimum, too */
+    const char *name, *summary, *paper; /* paper NULL: of no paper */
+    const tithe_param *params;          /* NULL: none */
+    bool samples;                       /* looks at some rows only: a loss has to be computed on its own */
+    bool noisy;                         /* at the minimum, too */
     /* Passes over the data that a step takes, a refresh not counted; m = rows / workers. */
     double (*passes)(double m, size_t batch);
     /* The gradient of worker `local` (counted from 0 here) at x into g, penalty included. Returns the worker's loss
@@ -47,6 +48,39 @@ typedef struct tithe_estimator {
 } tithe_estimator;
 
 TITHE_API const tithe_estimator *const *tithe_estimators(void); /* ends with NULL */
+/* From its spec; params takes TITHE_MAX_PARAMS values, NAN where nothing was stated, or is NULL. So do the others below. */
+TITHE_API tithe_status tithe_estimator_find(const char *spec, const tithe_estimator **estimator,
+                                            double *params, tithe_error *error);
+
+/* ---- averages of the iterates, as a table --------------------------------------------------------------- */
+
+struct tithe_averaged;
+
+typedef struct tithe_average {
+    const char *name, *summary, *paper;
+    const tithe_param *params;
+    unsigned vectors;                                       /* that it keeps from step to step */
+    void (*add)(struct tithe_averaged *a, const double *x); /* NULL: nothing is averaged */
+    void (*get)(const struct tithe_averaged *a, double *x);
+} tithe_average;
+
+TITHE_API const tithe_average *const *tithe_averages(void); /* ends with NULL */
+TITHE_API tithe_status tithe_average_find(const char *spec, const tithe_average **kind, double *params,
+                                          tithe_error *error);
+
+/* ---- rules for the step size, as a table ---------------------------------------------------------------- */
+
+typedef struct tithe_step_rule {
+    const char *name, *summary, *paper;
+    const tithe_param *params; /* the first is `start`; where it is not stated, it is auto */
+    double (*at)(const double *params, double start, uint64_t step);
+    bool (*constant)(const double *params); /* the same in every step; NULL: no */
+} tithe_step_rule;
+
+TITHE_API const tithe_step_rule *const *tithe_step_rules(void); /* ends with NULL */
+/* Besides, auto and X are constant, auto/k and X/k harmonic. */
+TITHE_API tithe_status tithe_step_rule_find(const char *spec, const tithe_step_rule **rule, double *params,
+                                            tithe_error *error);
 
 /* ---- one run ------------------------------------------------------------------------------------------- */
 

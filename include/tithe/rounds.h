@@ -1,8 +1,10 @@
 /* rounds.h - what a step takes on a network: rounds of messages that follow each other.
  *
+ *     const tithe_collective *ring;
  *     tithe_rounds rounds;
  *     tithe_rounds_start(&rounds);
- *     tithe_collective_find("ring")->reduce_rounds(8, n, &rounds);
+ *     tithe_collective_find("ring", &ring, NULL, NULL);
+ *     ring->reduce_rounds(8, n, &rounds);
  *     double seconds = tithe_rounds_seconds(&rounds, &link), bytes = tithe_rounds_sent(&rounds);
  *
  * Every collective (coll.h) and every scheme (exchange.h) states its rounds, once. How long a step takes, how much it
@@ -58,8 +60,8 @@ TITHE_API void tithe_rounds_add(tithe_rounds *rounds, tithe_round round);
 
 TITHE_API double tithe_rounds_seconds(const tithe_rounds *rounds, const tithe_link *link);
 TITHE_API double tithe_rounds_count(const tithe_rounds *rounds); /* latencies, one after the other */
-TITHE_API double
-tithe_rounds_bytes(const tithe_rounds *rounds); /* on the busiest links, one after the other */
+TITHE_API double tithe_rounds_bytes(
+    const tithe_rounds *rounds); /* on the busiest links, one after the other */
 TITHE_API double tithe_rounds_sent(const tithe_rounds *rounds); /* by all ranks */
 TITHE_API double tithe_rounds_messages(const tithe_rounds *rounds);
 

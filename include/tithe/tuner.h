@@ -39,15 +39,18 @@ typedef struct tithe_choice {
 } tithe_choice;
 
 typedef struct tithe_tuner {
-    const char *name, *summary, *paper;
+    const char *name, *summary, *paper; /* paper NULL: of no paper */
+    const tithe_param *params;          /* NULL: none */
     /* NULL, or a sentence: why it cannot tune this codec. */
     const char *(*refuse)(const tithe_codec *codec);
     size_t (*scratch)(const tithe_codec *codec, size_t n);
     tithe_status (*choose)(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error);
 } tithe_tuner;
 
-TITHE_API const tithe_tuner *const *tithe_tuners(void);          /* ends with NULL */
-TITHE_API const tithe_tuner *tithe_tuner_find(const char *name); /* NULL: there is none */
+TITHE_API const tithe_tuner *const *tithe_tuners(void); /* ends with NULL */
+/* From its spec; params takes TITHE_MAX_PARAMS values, NAN where nothing was stated, or is NULL. */
+TITHE_API tithe_status tithe_tuner_find(const char *spec, const tithe_tuner **tuner, double *params,
+                                        tithe_error *error);
 
 /* ---- one level for all workers -------------------------------------------------------------------------- */
 

@@ -1,7 +1,9 @@
 /* create.c - an exchange from its configuration: the scheme, the collective, and all memory that steps will need. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spec.h"
 #include "codec/codec.h"
 #include "exchange/buckets.h"
 #include "feedback/kinds.h"
@@ -13,21 +15,31 @@ static bool is_auto(const char *name)
     return !name || strcmp(name, "auto") == 0;
 }
 
-static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme,
+/* --leader is older than artopk:leader=, and means the same. */
+static tithe_status find_leader(const tithe_exchange_config *c, const tithe_scheme *scheme, double *params,
+                                tithe_error *error)
+{
+    static const char leader[] = "leader";
+    if (c->leader && ti_spec_find(scheme->params, leader) < 0)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "The scheme '%s' has no leader: take --scheme artopk, or leave --leader out.",
+                       scheme->name);
+    const tithe_status status =
+        ti_spec_shorthand(scheme->name, scheme->params, leader, c->leader, params, error);
+    if (!status) ti_spec_defaults(scheme->params, params);
+    return status;
+}
+
+static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme, double *params,
                                 tithe_error *error)
 {
     if (is_auto(c->scheme)) {
         const bool dense = strcmp(tithe_codec_spec(c->codec), "all|raw") == 0 && !c->feedback->keeps;
+        for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) params[i] = NAN;
         *scheme = c->downlink ? &ti_scheme_star : dense ? &ti_scheme_dense : &ti_scheme_gather;
         return TITHE_OK;
     }
-    for (const tithe_scheme *const *s = tithe_schemes(); *s; s++)
-        if (strcmp((*s)->name, c->scheme) == 0) {
-            *scheme = *s;
-            return TITHE_OK;
-        }
-    return ti_fail(error, TITHE_E_SPEC, 0,
-                   "There is no scheme '%s': take auto, dense, gather, star or artopk.", c->scheme);
+    return tithe_scheme_find(c->scheme, scheme, params, error);
 }
 
 /* The name as the scheme lists it; NULL: it does not. */
@@ -41,8 +53,10 @@ static const char *listed(const tithe_scheme *scheme, const char *name)
 /* The schedule of frames that go to all is a ring, under a name of its own. */
 const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, const char *name)
 {
-    if (!listed(scheme, name)) return NULL;
-    return tithe_collective_find(strcmp(name, "allgather") == 0 ? "ring" : name);
+    const char *known_as = listed(scheme, name);
+    for (const tithe_collective *const *c = tithe_collectives(); known_as && *c; c++)
+        if (strcmp((*c)->name, known_as) == 0 || ((*c)->also && strcmp((*c)->also, known_as) == 0)) return *c;
+    return NULL;
 }
 
 /* As it was asked for, or the scheme's default. */
@@ -108,8 +122,6 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
         why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
     if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
         why = "Frames go between processes with one rank each, or stay in one process with all of them.";
-    if (!why && c->leader && scheme != &ti_scheme_artopk)
-        why = "Only the scheme 'artopk' has a leader: take --scheme artopk, or leave --leader out.";
     if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
         why = "The server's own feedback is none or ec.";
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
@@ -285,7 +297,9 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
     const tithe_scheme *scheme = NULL;
     const tithe_collective *collective = NULL;
     const char *known_as = NULL;
-    tithe_status status = find_scheme(&c, &scheme, error);
+    double params[TITHE_MAX_PARAMS];
+    tithe_status status = find_scheme(&c, &scheme, params, error);
+    if (!status) status = find_leader(&c, scheme, params, error);
     if (!status) status = find_collective(&c, scheme, &collective, &known_as, error);
     if (!status) status = expect_sense(&c, scheme, n, error);
     if (status) return status;
@@ -294,6 +308,7 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
     if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for an exchange.");
     made->config = c;
     made->scheme = scheme;
+    memcpy(made->scheme_params, params, sizeof params);
     made->collective = collective;
     made->collective_name = known_as;
     made->n = n;

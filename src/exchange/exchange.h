@@ -74,6 +74,7 @@ struct tithe_exchange {
     uint32_t tensor;                  /* which bucket it is */
     tithe_pool *put_pool;             /* for put; that of the configuration is for finish */
     const tithe_scheme *scheme;
+    double scheme_params[TITHE_MAX_PARAMS];
     const tithe_collective *collective;
     const char *collective_name; /* as it was asked for: the gathering of frames calls its ring 'allgather' */
     tithe_step_shape shape;      /* of the last step; its collective is the one above */

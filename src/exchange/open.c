@@ -28,7 +28,7 @@ tithe_status tithe_exchange_open(tithe_comm *comm, const char *codec, const char
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
                        "A group of ranks, a codec and a place for the exchange are needed.");
     const tithe_feedback *keeper = NULL;
-    tithe_status status = tithe_feedback_find(feedback ? feedback : "none", &keeper, error);
+    tithe_status status = tithe_feedback_find(feedback ? feedback : "none", &keeper, NULL, error);
     if (status) return status;
     const tithe_codec_options options = {.contractive = keeper->contracts};
     tithe_codec *made = NULL;

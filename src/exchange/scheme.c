@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/family.h"
 #include "exchange/exchange.h"
 
 static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star,
@@ -10,6 +11,21 @@ static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gathe
 const tithe_scheme *const *tithe_schemes(void)
 {
     return schemes;
+}
+
+static family_row row(size_t i)
+{
+    return schemes[i] ? (family_row){schemes[i]->name, schemes[i]->params} : (family_row){0};
+}
+
+tithe_status tithe_scheme_find(const char *spec, const tithe_scheme **scheme, double *params,
+                               tithe_error *error)
+{
+    static const family all = {.what = "scheme", .also = "auto", .row = row};
+    size_t place;
+    const tithe_status status = ti_family_find(&all, spec, &place, params, error);
+    if (!status) *scheme = schemes[place];
+    return status;
 }
 
 tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scratch, size_t scratch_size)

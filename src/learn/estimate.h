@@ -47,6 +47,5 @@ tithe_unified ti_drawn_unified(double L, double script_L, double sigma_star, dou
 double ti_drawn_step_size(double L, double script_L, double n, double m); /* 1 / (4A) */
 
 extern const tithe_estimator ti_estimator_full, ti_estimator_sgd, ti_estimator_minibatch, ti_estimator_lsvrg;
-tithe_status ti_estimator_find(const char *name, const tithe_estimator **estimator, tithe_error *error);
 
 #endif

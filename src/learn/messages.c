@@ -36,9 +36,7 @@ static tithe_status find_tuner(const char *spec, const char *name, const tithe_t
     tithe_codec_free(codec);
     *tuner = NULL;
     if (strcmp(name, "fixed") == 0) return TITHE_OK;
-    *tuner = tithe_tuner_find(name);
-    if (*tuner) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0, "There is no tuner '%s': take fixed or cat.", name);
+    return tithe_tuner_find(name, tuner, NULL, error);
 }
 
 /* "802.15.4;ethernet-udp": clients on different links. What is added up must be of one kind. */
@@ -75,12 +73,12 @@ tithe_status ti_run_codecs(run *r, tithe_error *error)
     const char *spec = o->codec, *feedback = o->feedback;
     tithe_status status = TITHE_OK;
     if (!feedback) status = default_feedback(spec, &feedback, error);
-    if (!status) status = tithe_feedback_find(feedback, &r->feedback, error);
+    if (!status) status = tithe_feedback_find(feedback, &r->feedback, NULL, error);
     if (!status) status = find_tuner(spec, o->tuner, &r->tuner, error);
     if (!status)
         status = make_codec(spec, r->feedback->contracts || r->tuner, r->tuner != NULL, &r->codec, error);
     if (!status) status = make_costs(r, error);
-    if (!status) status = tithe_feedback_find(o->downlink_feedback, &r->downlink_feedback, error);
+    if (!status) status = tithe_feedback_find(o->downlink_feedback, &r->downlink_feedback, NULL, error);
     if (!status && o->downlink) status = find_tuner(o->downlink, NULL, &r->downlink_tuner, error);
     if (!status && o->downlink)
         status = make_codec(o->downlink, r->downlink_feedback->contracts || r->downlink_tuner,

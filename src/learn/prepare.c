@@ -85,15 +85,13 @@ static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 static tithe_status make_estimate(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
-    tithe_status status = ti_estimator_find(o->estimator, &r->estimator, error);
-    if (status) return status;
     const char *how = o->sampling;
     if (strcmp(how, "uniform") != 0 && !r->estimator->samples)
         return ti_fail(error, TITHE_E_SPEC, 0,
                        "--sampling has no meaning for the estimator '%s', which takes all rows.",
                        r->estimator->name);
     r->estimate = (estimate){.problem = &r->problem, .seed = o->seed, .batch = o->batch ? o->batch : 1};
-    status = ti_sampling_make(how, &r->problem, &r->estimate.rows, error);
+    const tithe_status status = ti_sampling_make(how, &r->problem, &r->estimate.rows, error);
     if (status || r->estimator != &ti_estimator_lsvrg) return status;
     r->estimate.anchor = calloc(r->size, sizeof(double));
     r->estimate.anchor_gradients = calloc(r->size * r->share->local, sizeof(double));
@@ -108,13 +106,11 @@ static tithe_status make_estimate(run *r, tithe_error *error)
 /* All constants with the penalty counted in, as the formulas want them. */
 static tithe_status choose_step(run *r, tithe_error *error)
 {
-    tithe_status status = ti_steps_read(r->o->step_size, &r->steps, error);
-    if (status) return status;
     const tithe_model *model = r->problem.model;
     const double penalty = model->penalty_curvature * r->problem.l2, n = r->o->workers;
     const double L = r->constants.L + penalty;
     double script;
-    status = find_script_L(r, &script, error);
+    const tithe_status status = find_script_L(r, &script, error);
     if (status) return status;
     if (r->estimator ==
         &ti_estimator_minibatch) { /* independent rows: one B-th of the noise, the rest is f_i's own */
@@ -242,6 +238,15 @@ static tithe_status expect_sense(const tithe_train_options *o, tithe_error *erro
     return TITHE_OK;
 }
 
+/* What the options name, as far as it needs neither data nor codecs. */
+static tithe_status find_method(run *r, tithe_error *error)
+{
+    tithe_status status = tithe_estimator_find(r->o->estimator, &r->estimator, NULL, error);
+    if (!status) status = tithe_average_find(r->o->average, &r->average.kind, NULL, error);
+    if (!status) status = ti_steps_read(r->o->step_size, &r->steps, error);
+    return status;
+}
+
 tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error)
 {
     if (!options) return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options are needed.");
@@ -253,8 +258,7 @@ tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *
     tithe_status status = expect_sense(&o, error);
     if (!status) status = ti_run_codecs(&r, error);
     if (!status) status = tithe_model_find(o.model, &model, params, error);
-    if (!status) status = ti_estimator_find(o.estimator, &r.estimator, error);
-    if (!status) status = ti_steps_read(o.step_size, &r.steps, error);
+    if (!status) status = find_method(&r, error);
     ti_run_free(&r);
     return status;
 }
@@ -292,6 +296,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (status) return status;
     if (!status) status = ti_checkpoint_begin(r, error);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
+    if (!status) status = find_method(r, error);
     if (!status) status = ti_checkpoint_expect_early(r, error);
     if (!status && r->o->network) {
         status = ti_network_read(r->o->network, &r->network, error);
@@ -329,7 +334,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         return ti_fail(error, TITHE_E_PEER, 0, "Another process failed before the first step.");
     make_theory(r);
     const double eta = fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
-    status = ti_average_make(r->o->average, r->size, eta, &r->average, error);
+    status = ti_average_make(r->average.kind, r->size, eta, &r->average, error);
     if (status) return status;
     fill_facts(r);
     return TITHE_OK;

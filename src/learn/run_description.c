@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/spec.h"
 #include "comm/comm.h"
 #include "exchange/exchange.h"
 #include "learn/run_options.h"
@@ -27,7 +28,8 @@ tithe_train_options ti_run_resolved(const run *r)
     if (!r->exchange) return o;
     o.scheme = r->exchange->scheme->name;
     o.collective = r->exchange->collective_name;
-    if (r->exchange->scheme == &ti_scheme_artopk && !o.leader) o.leader = "round-robin";
+    const int leader = ti_spec_find(r->exchange->scheme->params, "leader");
+    if (leader >= 0) o.leader = tithe_leaders()[(size_t)r->exchange->scheme_params[leader]]->name;
     return o;
 }
 

@@ -224,7 +224,7 @@ static void long_parts_go_in_turns(void **state)
                           .n = 20000 * (size_t)ranks};
         tithe_rounds stated;
         tithe_rounds_start(&stated);
-        tithe_collective_find("direct")->reduce_rounds(ranks, (double)w.n, &stated);
+        collective_of("direct")->reduce_rounds(ranks, (double)w.n, &stated);
         assert_true(tithe_rounds_count(&stated) == (ranks == 2 ? 2 : 4 * ranks - 5));
         check_case(&w, false);
     }

@@ -25,12 +25,16 @@ static void step_sizes_are_read(void **state)
     assert_true(!ti_steps_constant(&p) && ti_steps_at(&p, 0) == 3 && ti_steps_at(&p, 1) == 1.5 &&
                 ti_steps_at(&p, 99) == 0.03);
     p = plan_of("auto/k");
-    assert_true(isnan(p.start) && p.harmonic);
+    assert_true(isnan(p.start) && ti_steps_at(&(step_plan){.rule = p.rule, .start = 1}, 1) == 0.5);
     p = plan_of("decay:start=2,factor=0.5,every=10");
     assert_true(!ti_steps_constant(&p) && ti_steps_at(&p, 0) == 2 && ti_steps_at(&p, 9) == 2 &&
                 ti_steps_at(&p, 10) == 1 && ti_steps_at(&p, 35) == 0.25);
     p = plan_of("decay:every=10");
-    assert_true(isnan(p.start) && p.factor == 0.1 && p.every == 10);
+    assert_true(isnan(p.start) && p.params[1] == 0.1 && p.params[2] == 10);
+    p = plan_of("constant:start=0.5");
+    assert_true(ti_steps_constant(&p) && ti_steps_at(&p, 7) == 0.5);
+    p = plan_of("harmonic:start=3");
+    assert_true(!ti_steps_constant(&p) && ti_steps_at(&p, 1) == 1.5);
     p = plan_of("1e-3");
     assert_true(p.start == 1e-3);
     static const char *const bad[] = {"",
@@ -51,7 +55,8 @@ static void step_sizes_are_read(void **state)
                                       "decay:every=5,factor=2",
                                       "decay:every=5,start=-1",
                                       "decay:evry=5",
-                                      "1,5"};
+                                      "1,5",
+                                      "constant:factor=1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tithe_error error = {0};
         expect(ti_steps_read(bad[i], &p, &error) == TITHE_E_SPEC && *error.text, "'%s' was taken", bad[i]);
@@ -120,6 +125,13 @@ static void auto_steps_follow_their_formulas(void **state)
 
 /* ---- averages --------------------------------------------------------------------------------------------- */
 
+static const tithe_average *average_of(const char *name)
+{
+    const tithe_average *found = NULL;
+    assert_int_equal(tithe_average_find(name, &found, NULL, NULL), TITHE_OK);
+    return found;
+}
+
 static void averages_are_what_they_say(void **state)
 {
     (void)state;
@@ -131,9 +143,9 @@ static void averages_are_what_they_say(void **state)
     static const double etas[] = {0, 0.01, 0.2};
     for (unsigned e = 0; e < 3; e++) {
         average weighted, tail, none;
-        assert_int_equal(ti_average_make("weighted", SIZE, etas[e], &weighted, NULL), TITHE_OK);
-        assert_int_equal(ti_average_make("tail", SIZE, etas[e], &tail, NULL), TITHE_OK);
-        assert_int_equal(ti_average_make("none", SIZE, etas[e], &none, NULL), TITHE_OK);
+        assert_int_equal(ti_average_make(average_of("weighted"), SIZE, etas[e], &weighted, NULL), TITHE_OK);
+        assert_int_equal(ti_average_make(average_of("tail"), SIZE, etas[e], &tail, NULL), TITHE_OK);
+        assert_int_equal(ti_average_make(average_of("none"), SIZE, etas[e], &none, NULL), TITHE_OK);
         double got[SIZE];
         assert_true(!ti_average_get(&weighted, got) && !ti_average_get(&tail, got));
         for (unsigned k = 0; k < STEPS; k++) {
@@ -164,10 +176,10 @@ static void averages_are_what_they_say(void **state)
         ti_average_free(&tail);
         ti_average_free(&none);
     }
-    average a;
+    const tithe_average *a = NULL;
     tithe_error error = {0};
-    assert_int_equal(ti_average_make("mean", SIZE, 0, &a, &error), TITHE_E_SPEC);
-    assert_non_null(strstr(error.text, "tail"));
+    assert_int_equal(tithe_average_find("mean", &a, NULL, &error), TITHE_E_SPEC);
+    assert_non_null(strstr(error.text, "none, tail, weighted"));
 }
 
 /* ---- theory ------------------------------------------------------------------------------------------------ */
