@@ -36,7 +36,17 @@ typedef struct tithe_estimator {
     const tithe_param *params;          /* NULL: none */
     bool samples;                       /* looks at some rows only: a loss has to be computed on its own */
     bool noisy;                         /* at the minimum, too */
-    /* Passes over the data that a step takes, a refresh not counted; m = rows / workers. */
+    /* State of its own, in the estimate; params with their defaults. NULL: there is none. */
+    tithe_status (*open)(struct tithe_estimate *s, const double *params, tithe_error *error);
+    void (*close)(struct tithe_estimate *s);
+    /* At the start of a run, from x; x is NULL where a checkpoint brought the state. Returns passes over the data. */
+    double (*start)(struct tithe_estimate *s, const double *x);
+    /* After the exchange of a step, which began at x. Returns passes over the data, on average `after_passes`. */
+    double (*after)(struct tithe_estimate *s, const double *x);
+    double (*after_passes)(double m);
+    /* What a checkpoint has to keep of the state: as many numbers as x has, the same in all processes. NULL: nothing. */
+    double *(*saved)(struct tithe_estimate *s);
+    /* Passes over the data that the gradients of a step take; m = rows / workers. */
     double (*passes)(double m, size_t batch);
     /* The gradient of worker `local` (counted from 0 here) at x into g, penalty included. Returns the worker's loss
      * where that comes for free, NAN otherwise. `draw` numbers the draws of a worker within a step. */
@@ -95,7 +105,7 @@ typedef struct tithe_train_options {
     tithe_split split;
     const char *estimator;
     const char *sampling; /* uniform, importance, or a file with one weight for each row */
-    size_t batch;         /* rows per worker and step, for minibatch */
+    size_t batch;         /* of minibatch, in place of minibatch:batch=B; 0: not given */
     unsigned local_steps; /* 1: send gradients; more: send differences of models */
     const char *average;  /* none, tail, weighted */
     double momentum;

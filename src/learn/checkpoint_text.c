@@ -17,7 +17,7 @@ uint32_t ti_checkpoint_parts(const run *r)
     const unsigned vectors = r->average.kind->vectors; /* which are made last */
     return (r->feedback->keeps ? PART_KEPT : 0u) | (r->feedback->aggregates ? PART_AGGREGATE : 0u) |
            (tithe_exchange_server_kept(r->exchange) ? PART_SERVER : 0u) |
-           (r->estimate.anchor ? PART_ANCHOR : 0u) | (vectors > 0 ? PART_MEAN : 0u) |
+           (r->estimator->saved ? PART_ANCHOR : 0u) | (vectors > 0 ? PART_MEAN : 0u) |
            (vectors > 1 ? PART_BEFORE : 0u) | (r->clients ? PART_CLIENTS : 0u) |
            (r->momentum ? PART_MOMENTUM : 0u);
 }

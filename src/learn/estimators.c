@@ -27,6 +27,14 @@ tithe_status tithe_estimator_find(const char *spec, const tithe_estimator **esti
     return status;
 }
 
+/* Below so many numbers in all, waking threads takes longer than the work. */
+enum { WORTH_THREADS = 1 << 15 };
+
+tithe_pool *ti_estimate_pool(const estimate *s, double numbers)
+{
+    return numbers >= WORTH_THREADS ? s->pool : NULL;
+}
+
 double ti_estimate_whole(const estimate *s, unsigned local, const double *x, double *g, void *scratch)
 {
     const tithe_problem *p = s->problem;

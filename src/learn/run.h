@@ -28,7 +28,9 @@ typedef struct run {
     tithe_constants constants;
     tithe_optimum optimum;
     const tithe_estimator *estimator;
+    double estimator_params[TITHE_MAX_PARAMS];
     estimate estimate;
+    void **scratch; /* of each lane */
     const tithe_feedback *feedback, *downlink_feedback;
     const tithe_tuner *tuner, *downlink_tuner;
     tithe_codec *codec, *downlink;

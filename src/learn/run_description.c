@@ -24,7 +24,10 @@ tithe_train_options ti_run_resolved(const run *r)
     o.tuner = r->tuner ? r->tuner->name : "fixed";
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
-    if (r->estimator) o.batch = r->estimator == &ti_estimator_minibatch ? r->estimate.batch : 1;
+    if (r->estimator) { /* --batch, however it was said */
+        o.estimator = r->estimator->name;
+        o.batch = r->estimate.batch;
+    }
     if (!r->exchange) return o;
     o.scheme = r->exchange->scheme->name;
     o.collective = r->exchange->collective_name;

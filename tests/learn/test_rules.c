@@ -123,6 +123,51 @@ static void auto_steps_follow_their_formulas(void **state)
     }
 }
 
+/* ---- parameters in the spec ------------------------------------------------------------------------------- */
+
+static tithe_status check_estimator(const char *estimator, size_t batch, tithe_error *error)
+{
+    tithe_train_options o = tithe_train_defaults();
+    o.estimator = estimator;
+    o.batch = batch;
+    return tithe_train_check(&o, error);
+}
+
+static void a_batch_is_stated_once(void **state)
+{
+    (void)state;
+    tithe_error error = {0};
+    assert_int_equal(check_estimator("minibatch", 0, NULL), TITHE_OK);
+    assert_int_equal(check_estimator("minibatch:batch=8", 0, NULL), TITHE_OK);
+    assert_int_equal(check_estimator("minibatch:batch=8", 8, NULL), TITHE_OK);
+    assert_int_equal(check_estimator("sgd", 8, NULL), TITHE_OK); /* which has none, and never minded */
+    assert_int_equal(check_estimator("minibatch:batch=8", 9, &error), TITHE_E_SPEC);
+    expect(strstr(error.text, "stated twice"), "%s", error.text);
+    assert_int_equal(check_estimator("sgd:batch=8", 0, &error), TITHE_E_SPEC);
+    assert_int_equal(check_estimator("minibatch:batch=0", 0, &error), TITHE_E_SPEC);
+    assert_int_equal(check_estimator("minibatches", 0, &error), TITHE_E_SPEC);
+    expect(strstr(error.text, "full, sgd, minibatch, lsvrg"), "%s", error.text);
+}
+
+static void both_spellings_are_one_run(void **state)
+{
+    (void)state;
+    char hash[2][17];
+    for (int spelt = 0; spelt < 2; spelt++) {
+        trial *t = trial_of("gen:sparse:rows=200,features=50,density=0.2");
+        t->o.workers = 3;
+        t->o.estimator = spelt ? "minibatch:batch=5" : "minibatch";
+        t->o.batch = spelt ? 0 : 5;
+        t->o.steps = 7;
+        t->o.no_optimum = true;
+        trial_run(t);
+        memcpy(hash[spelt], t->result.model_hash, sizeof hash[spelt]);
+        assert_string_equal(t->result.estimator, "minibatch");
+        free(t);
+    }
+    assert_string_equal(hash[0], hash[1]);
+}
+
 /* ---- averages --------------------------------------------------------------------------------------------- */
 
 static const tithe_average *average_of(const char *name)
@@ -235,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_sizes_are_read),         cmocka_unit_test(auto_steps_follow_their_formulas),
+        cmocka_unit_test(a_batch_is_stated_once),      cmocka_unit_test(both_spellings_are_one_run),
         cmocka_unit_test(averages_are_what_they_say),  cmocka_unit_test(bounds_follow_the_theorem),
         cmocka_unit_test(slowdown_follows_the_poster),
     };
