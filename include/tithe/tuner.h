@@ -1,7 +1,7 @@
 /* tuner.h - how much to send now, from what the vector and the cost of a message say.
  *
  * A tuner looks at the vector that is about to be compressed and names a level: entries, lambda, or s (codec.h,
- * tithe_call.level). No tuner (NULL) is the fixed level that the codec states.
+ * tithe_call.level). `fixed` leaves it to the codec, without a look; where a tuner is asked for, NULL means that one.
  *
  * `cat` takes the level that buys the most progress per unit of cost, exactly: the argmax over all levels T of
  * progress(T) / cost(len(T)), the smallest one among equals. Progress is the share of the descent of a full gradient
@@ -41,6 +41,9 @@ typedef struct tithe_choice {
 typedef struct tithe_tuner {
     const char *name, *summary, *paper; /* paper NULL: of no paper */
     const tithe_param *params;          /* NULL: none */
+    bool
+        tunes; /* looks at the vector and names a level: the codec has to be made with open_level, and should contract.
+                 * Otherwise the codec's own level stands, and x may be NULL */
     /* NULL, or a sentence: why it cannot tune this codec. */
     const char *(*refuse)(const tithe_codec *codec);
     size_t (*scratch)(const tithe_codec *codec, size_t n);

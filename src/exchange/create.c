@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "exchange/buckets.h"
 #include "feedback/kinds.h"
+#include "tuner/search.h"
 
 /* ---- what is asked for --------------------------------------------------------------------------------- */
 
@@ -115,10 +116,9 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
                                  tithe_error *error)
 {
     const char *why = scheme->refuse ? scheme->refuse(c) : NULL;
-    if (!why && c->tuner && c->tuner->refuse) why = c->tuner->refuse(c->codec);
-    if (!why && c->downlink_tuner && c->downlink && c->downlink_tuner->refuse)
-        why = c->downlink_tuner->refuse(c->downlink);
-    if (!why && c->shared_level && (!c->tuner || scheme->whole))
+    if (!why && c->tuner->refuse) why = c->tuner->refuse(c->codec);
+    if (!why && c->downlink && c->downlink_tuner->refuse) why = c->downlink_tuner->refuse(c->downlink);
+    if (!why && c->shared_level && (!c->tuner->tunes || scheme->whole))
         why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
     if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
         why = "Frames go between processes with one rank each, or stay in one process with all of them.";
@@ -173,14 +173,14 @@ static exchange_way make_way(const tithe_exchange *ex, const tithe_codec *codec,
                           .n = ex->n,
                           .capacity = larger(tithe_codec_bound(codec, ex->n), 1),
                           .scratch_size = tithe_codec_scratch(codec, ex->n),
-                          .tuner_scratch_size = tuner ? tuner->scratch(codec, ex->n) : 0};
+                          .tuner_scratch_size = tuner->scratch(codec, ex->n)};
 }
 
 static bool make_lane(const exchange_way *way, bool measure, exchange_lane *lane)
 {
     bool enough = true;
     lane->scratch = room(way->scratch_size, 1, &enough);
-    if (way->tuner) lane->tuner_scratch = room(way->tuner_scratch_size, 1, &enough);
+    lane->tuner_scratch = room(way->tuner_scratch_size, 1, &enough);
     if (way->feedback->works || measure) lane->work = room(way->n, sizeof(float), &enough);
     return enough;
 }
@@ -255,7 +255,7 @@ static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, t
     const tithe_exchange_config *c = &ex->config;
     ex->up = make_way(ex, c->codec, c->feedback, c->tuner);
     ex->down = make_way(ex, c->downlink ? c->downlink : ex->raw, c->downlink_feedback,
-                        c->downlink ? c->downlink_tuner : NULL);
+                        c->downlink ? c->downlink_tuner : &ti_tuner_fixed);
     if (c->shared_level) status = find_levels(ex, error);
     if (status) return status;
     ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
@@ -294,6 +294,8 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
                        "A group of ranks, a codec and a place for the exchange are needed.");
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
+    if (!c.tuner) c.tuner = &ti_tuner_fixed;
+    if (!c.downlink_tuner) c.downlink_tuner = &ti_tuner_fixed;
     const tithe_scheme *scheme = NULL;
     const tithe_collective *collective = NULL;
     const char *known_as = NULL;

@@ -12,7 +12,7 @@ typedef enum worker_state { WORKER_IDLE, WORKER_PUT, WORKER_SKIPS } worker_state
 typedef struct exchange_way {
     const tithe_codec *codec;
     const tithe_feedback *feedback;
-    const tithe_tuner *tuner; /* NULL: the level of the codec */
+    const tithe_tuner *tuner;
     bool count_paper;
     size_t n;
     size_t capacity, scratch_size, tuner_scratch_size; /* of a frame, and of a lane */

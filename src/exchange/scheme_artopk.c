@@ -42,7 +42,7 @@ static const char *refuse(const tithe_exchange_config *config)
     if (strcmp(config->codec->selector->name, "topk") != 0 ||
         (strcmp(quantizer, "raw") != 0 && strcmp(quantizer, "natural") != 0 && strcmp(quantizer, "f16") != 0))
         return "The scheme 'artopk' takes --codec topk:keep=X or topk:k=K, with raw, natural or f16 values.";
-    if (config->tuner || !config->codec->has_level)
+    if (config->tuner->tunes || !config->codec->has_level)
         return "The scheme 'artopk' needs a level that is the same for all ranks: write topk:keep=X or "
                "topk:k=K.";
     if (!config->feedback || !config->feedback->keeps || !config->feedback->scaled)

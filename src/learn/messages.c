@@ -34,8 +34,6 @@ static tithe_status find_tuner(const char *spec, const char *name, const tithe_t
     if (status) return status;
     if (!name) name = codec->has_level ? "fixed" : "cat";
     tithe_codec_free(codec);
-    *tuner = NULL;
-    if (strcmp(name, "fixed") == 0) return TITHE_OK;
     return tithe_tuner_find(name, tuner, NULL, error);
 }
 
@@ -76,20 +74,21 @@ tithe_status ti_run_codecs(run *r, tithe_error *error)
     if (!status) status = tithe_feedback_find(feedback, &r->feedback, NULL, error);
     if (!status) status = find_tuner(spec, o->tuner, &r->tuner, error);
     if (!status)
-        status = make_codec(spec, r->feedback->contracts || r->tuner, r->tuner != NULL, &r->codec, error);
+        status =
+            make_codec(spec, r->feedback->contracts || r->tuner->tunes, r->tuner->tunes, &r->codec, error);
     if (!status) status = make_costs(r, error);
     if (!status) status = tithe_feedback_find(o->downlink_feedback, &r->downlink_feedback, NULL, error);
     if (!status && o->downlink) status = find_tuner(o->downlink, NULL, &r->downlink_tuner, error);
     if (!status && o->downlink)
-        status = make_codec(o->downlink, r->downlink_feedback->contracts || r->downlink_tuner,
-                            r->downlink_tuner != NULL, &r->downlink, error);
+        status = make_codec(o->downlink, r->downlink_feedback->contracts || r->downlink_tuner->tunes,
+                            r->downlink_tuner->tunes, &r->downlink, error);
     if (!status && r->downlink_feedback->keeps && !o->downlink)
         status = ti_fail(
             error, TITHE_E_SPEC, 0,
             "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");
     if (status) return status;
     r->threshold = NAN;
-    if (r->codec->selector->absolute && !r->tuner) r->threshold = r->codec->selector_params[0];
+    if (r->codec->selector->absolute && !r->tuner->tunes) r->threshold = r->codec->selector_params[0];
     return TITHE_OK;
 }
 

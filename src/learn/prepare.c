@@ -154,7 +154,7 @@ static void make_theory(run *r)
     const bool exact = strcmp(tithe_codec_spec(r->codec), "all|raw") == 0;
     const bool absolute = claims.traits & TITHE_ABSOLUTE && r->feedback->scaled;
     if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->downlink || r->o->momentum != 0 ||
-        r->o->local_steps > 1 || !(exact || absolute) || r->tuner || r->clients)
+        r->o->local_steps > 1 || !(exact || absolute) || r->tuner->tunes || r->clients)
         return;
     const double l2 = r->problem.l2;
     r->theory =

@@ -21,7 +21,7 @@ tithe_train_options ti_run_resolved(const run *r)
     o.downlink = r->downlink ? tithe_codec_spec(r->downlink) : NULL;
     o.feedback = r->feedback->name;
     o.downlink_feedback = r->downlink_feedback->name;
-    o.tuner = r->tuner ? r->tuner->name : "fixed";
+    o.tuner = r->tuner->name;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
     if (r->estimator) { /* --batch, however it was said */
