@@ -102,6 +102,7 @@ typedef struct tithe_exchange_config {
     const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
     bool deterministic;                  /* refuse what gives other bits on other transports */
     const tithe_tuner *tuner;            /* NULL: the level of the codec */
+    const double *tuner_params;          /* from tithe_tuner_find; NULL: its defaults */
     bool shared_level;                   /* one level for all ranks, from the sum of their curves (tuner.h) */
     const tithe_tuner *downlink_tuner;   /* the server's own: how much goes back; NULL: as the codec says */
     const tithe_cost *cost;              /* NULL: bits */
@@ -203,7 +204,7 @@ TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a
 TITHE_API float *tithe_exchange_aggregate(tithe_exchange *ex);
 /* The server's own; every process has room for it, but only that of the server is used. */
 TITHE_API float *tithe_exchange_server_kept(tithe_exchange *ex);
-/* Numbers that the scheme learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
+/* Numbers that the scheme and the tuner learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
  * `numbers`, if that is not NULL. */
 TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);
 TITHE_API void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers);

@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 typedef struct tithe_tuner_call {
+    const void *state;        /* of the tuner: `open` made it, and `after` may change it between two steps */
     const tithe_codec *codec; /* made with open_level */
     const tithe_cost *cost;   /* NULL: bits */
     bool count_paper;         /* charge the papers' bits in place of the length of the frame */
@@ -38,6 +39,22 @@ typedef struct tithe_choice {
     const char *reason; /* static: "best efficiency", "full packet", "one entry", "everything fits", ... */
 } tithe_choice;
 
+/* A step that is over, as the ranks of this process saw it. What has to be decided by all ranks alike may depend on
+ * `step` and on what all of them have heard, not on seconds. */
+typedef struct tithe_tuner_step {
+    uint32_t step;         /* counted from 0 */
+    double entries;        /* that a rank sent: the mean */
+    double energy, unsent; /* means of |to be sent|^2 and |not sent|^2; NAN: not measured */
+    double sent_bytes;     /* by this process */
+    double seconds;        /* from the first frame to the update */
+    const char *scheme, *collective;
+} tithe_tuner_step;
+
+/* What is to change from the next step on; the level is named by `choose`. */
+typedef struct tithe_tuner_plan {
+    const char *collective; /* as for tithe_exchange_switch; NULL: as it is */
+} tithe_tuner_plan;
+
 typedef struct tithe_tuner {
     const char *name, *summary, *paper; /* paper NULL: of no paper */
     const tithe_param *params;          /* NULL: none */
@@ -48,6 +65,15 @@ typedef struct tithe_tuner {
     const char *(*refuse)(const tithe_codec *codec);
     size_t (*scratch)(const tithe_codec *codec, size_t n);
     tithe_status (*choose)(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error);
+    /* State of its own, one in each exchange and in each of its buckets. All of these may be NULL: there is none. params
+     * with their defaults. `choose` runs on several threads at a time, so it only reads; `after` runs alone. */
+    tithe_status (*open)(const tithe_codec *codec, size_t n, const double *params, void **state,
+                         tithe_error *error);
+    void (*close)(void *state); /* not NULL where `open` is not */
+    void (*after)(void *state, const tithe_tuner_step *step, tithe_tuner_plan *plan);
+    /* As numbers, for a checkpoint: returns how many, and copies them if there is a place. Both or none. */
+    size_t (*save)(const void *state, double *numbers);
+    void (*load)(void *state, const double *numbers);
 } tithe_tuner;
 
 TITHE_API const tithe_tuner *const *tithe_tuners(void); /* ends with NULL */

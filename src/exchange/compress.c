@@ -20,7 +20,8 @@ tithe_status ti_exchange_expect_finite(const float *g, size_t n, tithe_error *er
 tithe_tuner_call ti_exchange_tuner_call(const exchange_way *way, const exchange_worker *w,
                                         const exchange_lane *lane, const float *x, double gamma)
 {
-    return (tithe_tuner_call){.codec = way->codec,
+    return (tithe_tuner_call){.state = way->tuner_state,
+                              .codec = way->codec,
                               .cost = w->cost,
                               .count_paper = way->count_paper,
                               .form = TITHE_EXCHANGE,

@@ -35,7 +35,7 @@ static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_sche
                                 tithe_error *error)
 {
     if (is_auto(c->scheme)) {
-        const bool dense = strcmp(tithe_codec_spec(c->codec), "all|raw") == 0 && !c->feedback->keeps;
+        const bool dense = ti_exchange_sums_whole(c->codec) && !c->feedback->keeps;
         for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) params[i] = NAN;
         *scheme = c->downlink ? &ti_scheme_star : dense ? &ti_scheme_dense : &ti_scheme_gather;
         return TITHE_OK;
@@ -246,6 +246,18 @@ static tithe_status fail_memory(const tithe_exchange *ex, tithe_error *error)
                    ex->config.comm->local, ex->n);
 }
 
+static tithe_status open_tuner(tithe_exchange *ex, tithe_error *error)
+{
+    exchange_way *up = &ex->up;
+    const tithe_param *table = up->tuner->params;
+    double params[TITHE_MAX_PARAMS];
+    if (!up->tuner->open) return TITHE_OK;
+    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++)
+        params[i] = ex->config.tuner_params ? ex->config.tuner_params[i] : NAN;
+    ti_spec_defaults(table, params);
+    return up->tuner->open(up->codec, ex->n, params, &up->tuner_state, error);
+}
+
 static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, tithe_error *error)
 {
     bool enough = true;
@@ -256,7 +268,8 @@ static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, t
     ex->up = make_way(ex, c->codec, c->feedback, c->tuner);
     ex->down = make_way(ex, c->downlink ? c->downlink : ex->raw, c->downlink_feedback,
                         c->downlink ? c->downlink_tuner : &ti_tuner_fixed);
-    if (c->shared_level) status = find_levels(ex, error);
+    status = open_tuner(ex, error);
+    if (!status && c->shared_level) status = find_levels(ex, error);
     if (status) return status;
     ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
     ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);

@@ -31,11 +31,6 @@ static const tithe_param params[] = {
 
 /* ---- what it can be used with --------------------------------------------------------------------------- */
 
-static bool is_raw(const tithe_exchange_config *config)
-{
-    return config->codec->quantizer->exact;
-}
-
 static const char *refuse(const tithe_exchange_config *config)
 {
     const char *quantizer = config->codec->quantizer->name;
@@ -52,7 +47,7 @@ static const char *refuse(const tithe_exchange_config *config)
         return "The scheme 'artopk' has no way back of its own: take --scheme star for --downlink.";
     if (config->taking_part && config->taking_part < config->comm->size)
         return "The scheme 'artopk' needs every rank in every step: leave --clients out.";
-    if (!is_raw(config) && config->collective && strcmp(config->collective, "auto") != 0 &&
+    if (!ti_exchange_sums(config->codec) && config->collective && strcmp(config->collective, "auto") != 0 &&
         strcmp(config->collective, "direct") != 0)
         return "Under 'artopk' values that are not raw are summed by their owners: take --collective direct.";
     return NULL;
@@ -60,7 +55,7 @@ static const char *refuse(const tithe_exchange_config *config)
 
 static const char *default_collective(const tithe_exchange_config *config)
 {
-    return is_raw(config) ? "ring" : "direct";
+    return ti_exchange_sums(config->codec) ? "ring" : "direct";
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------- */
