@@ -65,8 +65,9 @@ int main(int argc, char **argv)
     fill(from, n, (unsigned)rank + 1);
     memcpy(g, from, n * sizeof *g);
     const double before = peak_bytes();
-    if (!own && (tithe_comm_mpi(NULL, &comm, &error) ||
-                 tithe_exchange_open(comm, how, strcmp(how, "raw") ? "ec" : "none", n, &ex, &error)))
+    char options[300];
+    snprintf(options, sizeof options, "codec=%s;feedback=%s", how, strcmp(how, "raw") ? "ec" : "none");
+    if (!own && (tithe_comm_mpi(NULL, &comm, &error) || tithe_exchange_open(comm, options, n, &ex, &error)))
         return fail(&error);
     for (int round = -1; round < rounds; round++) { /* the first one is not counted */
         memcpy(g, from, n * sizeof *g);

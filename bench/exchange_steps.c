@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "comm/comm.h"
+#include "serve/serve.h"
 #include "tithe/tithe.h"
 #include "tithe/transport.h"
 
@@ -82,7 +83,8 @@ static tithe_status open_exchange(const settings *s, tithe_comm *comm, tithe_cod
     const tithe_codec_options options = {.contractive = feedback->contracts};
     status = tithe_codec_create(s->codec, &options, codec, error);
     if (status) return status;
-    const tithe_exchange_config config = {.comm = comm,
+    const tithe_exchange_config config = {.size = sizeof(tithe_exchange_config),
+                                          .comm = comm,
                                           .codec = *codec,
                                           .feedback = feedback,
                                           .downlink = star ? *codec : NULL,
@@ -103,15 +105,16 @@ static tithe_status accept_all(void *context, const char *text, tithe_error *err
     return TITHE_OK;
 }
 
-static tithe_status serve_step(void *context, tithe_error *error)
+static tithe_status serve_step(void *context, unsigned exchange, tithe_error *error)
 {
+    (void)exchange;
     return tithe_exchange_serve(context, error);
 }
 
 static tithe_status serve(tithe_comm *comm, tithe_exchange *ex, tithe_error *error)
 {
     const comm_service service = {.context = ex, .accept = accept_all, .step = serve_step};
-    return ti_comm_serve(comm, &service, error);
+    return ti_serve(comm, &service, error);
 }
 
 static void print(const settings *s, const tithe_comm *comm, const double *seconds,

@@ -10,6 +10,7 @@
 #include "specs.h"
 #include "text.h"
 #include "tithe/learn.h"
+#include "transports.h"
 #include "verbs.h"
 
 enum { HALF = 160 };
@@ -340,6 +341,18 @@ static int list_step_sizes(const list_call *c)
     return EXIT_DONE;
 }
 
+static int list_transports(const list_call *c)
+{
+    if (!c->json) printf("Transports: how messages get from one process to another\n\n");
+    for (const transport_row *t = transports(); t->name; t++) {
+        if (c->json)
+            list_plain(c, "transport", t->name, t->summary, t->paper, NULL);
+        else
+            print_variant(t->name, t->summary, t->paper, NULL, "library", t->library);
+    }
+    return EXIT_DONE;
+}
+
 typedef struct list_kind {
     const char *name;
     int (*list)(const list_call *c);
@@ -347,11 +360,12 @@ typedef struct list_kind {
 
 /* The first is what `tithe list` alone shows. */
 static const list_kind kinds[] = {
-    {"codecs", list_codecs},         {"selectors", list_selectors},   {"quantizers", list_quantizers},
-    {"pairs", list_pairs},           {"costs", list_costs},           {"tuners", list_tuners},
-    {"feedback", list_feedbacks},    {"schemes", list_schemes},       {"collectives", list_collectives},
-    {"leaders", list_leaders},       {"estimators", list_estimators}, {"averages", list_averages},
-    {"step-sizes", list_step_sizes}, {"models", list_models},         {"data", list_data},
+    {"codecs", list_codecs},      {"selectors", list_selectors},   {"quantizers", list_quantizers},
+    {"pairs", list_pairs},        {"costs", list_costs},           {"tuners", list_tuners},
+    {"feedback", list_feedbacks}, {"schemes", list_schemes},       {"collectives", list_collectives},
+    {"leaders", list_leaders},    {"transports", list_transports}, {"estimators", list_estimators},
+    {"averages", list_averages},  {"step-sizes", list_step_sizes}, {"models", list_models},
+    {"data", list_data},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

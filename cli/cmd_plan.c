@@ -235,7 +235,8 @@ static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_
         for (size_t s = 0; schemes[s]; s++) {
             const tithe_plan_row *best = NULL;
             for (size_t i = 0; i < tithe_plan_rows(&q); i++)
-                if (strcmp(rows[i].scheme, schemes[s]->name) == 0 && (!best || rows[i].seconds < best->seconds))
+                if (strcmp(rows[i].scheme, schemes[s]->name) == 0 &&
+                    (!best || rows[i].seconds < best->seconds))
                     best = &rows[i];
             printf(" %10s %9s", best ? amount_time(best->seconds).text : "-", best ? best->collective : "");
         }

@@ -1,6 +1,7 @@
 /* options.c - see options.h. */
 #include "options.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ option option_flag(const char *name, const char *doc, bool *target)
     return (option){.name = name, .doc = doc, .kind = OPTION_FLAG, .target = target};
 }
 
-option option_run(const tithe_train_option *row, tithe_train_options *target)
+option option_run(const tithe_option *row, tithe_train_options *target)
 {
     return (option){.name = row->name,
                     .argument = row->argument,
@@ -244,13 +245,17 @@ static bool take_value(const option *o, const char *value)
 
 /* ---- the command line --------------------------------------------------------------------------------- */
 
+enum {
+    MOST_OPTIONS = 128,
+    FIRST_ROW = 256 /* what getopt_long answers for the first row of a table: above every character */
+};
+
 static void unknown(const command *c, const char *word)
 {
-    const char *names[64];
+    const char *names[MOST_OPTIONS + 2] = {NULL};
     size_t count = 0;
-    for (const option *o = c->options; o->name && count < 62; o++) names[count++] = o->name;
-    names[count++] = "help";
-    names[count] = NULL;
+    while (count < MOST_OPTIONS && c->options[count].name) names[count] = c->options[count].name, count++;
+    names[count] = "help"; /* the last: of two that are equally near, the first is named */
 
     char bare[64];
     while (*word == '-') word++;
@@ -259,44 +264,60 @@ static void unknown(const command *c, const char *word)
               text_nearest(bare, names), verb_of(c));
 }
 
-/* One word that starts with a dash, with the word behind it at hand. Returns how many words it took; 0 after a
- * complaint. */
-static int take_option(const command *c, const char *word, const char *next)
+/* What getopt_long answered to a word with a dash. False after a complaint. */
+static bool take_option(const command *c, int answer, const char *word)
 {
-    const char *name = word + 2;
-    const size_t length = strcspn(name, "=");
-    const option *o = c->options;
-    if (word[1] != '-') {
+    const int row = answer == '?' || answer == ':' ? optopt : answer;
+    const option *o = row >= FIRST_ROW ? &c->options[row - FIRST_ROW] : NULL;
+    const char *equals = strchr(word, '=');
+    /* It takes "--se" for --seed; in a script that would end with the first option that also starts so. */
+    if (!o || strlen(o->name) != strcspn(word + 2, "=")) {
         unknown(c, word);
-        return 0;
+        return false;
     }
-    while (o->name && (strlen(o->name) != length || memcmp(o->name, name, length) != 0)) o++;
-    if (!o->name) {
-        unknown(c, word);
-        return 0;
+    if (answer == '?') {
+        text_fail("--%s takes no value; leave '%s' out", o->name, equals);
+        return false;
     }
-
-    const char *value = name[length] == '=' ? name + length + 1 : NULL;
-    if (takes_no_value(o)) {
-        if (!value) return take_flag(o);
-        text_fail("--%s takes no value; leave '=%s' out", o->name, value);
-        return 0;
-    }
-    if (value) return take_value(o, value) ? 1 : 0;
-
     /* "--json --seed 3" is a forgotten value, not a file called --seed. */
-    if (!next || (next[0] == '-' && next[1] == '-')) {
+    if (answer == ':' || (optarg && !equals && strncmp(optarg, "--", 2) == 0)) {
         text_fail("--%s needs a value behind it: --%s %s", o->name, o->name, o->argument);
-        return 0;
+        return false;
     }
-    return take_value(o, next) ? 2 : 0;
+    return takes_no_value(o) ? take_flag(o) : take_value(o, optarg);
+}
+
+/* Options to their targets, the rest to the front of argv. Returns how many that are; -1 after a complaint. */
+static int take_words(const command *c, int argc, char **argv)
+{
+    struct option names[MOST_OPTIONS + 1] = {{0}};
+    for (int i = 0; i < MOST_OPTIONS && c->options[i].name; i++)
+        names[i] = (struct option){c->options[i].name,
+                                   takes_no_value(&c->options[i]) ? no_argument : required_argument, NULL,
+                                   FIRST_ROW + i};
+    /* getopt_long passes over the first word, and wants a NULL behind the last. */
+    char **words = text_memory(((size_t)argc + 2) * sizeof *words);
+    words[0] = words[argc + 1] = NULL;
+    memcpy(words + 1, argv, (size_t)argc * sizeof *words);
+
+    int kept = 0, answer = 0;
+    optind = 0; /* it keeps its place in globals; this starts anew */
+    do {
+        const char *word = words[optind ? optind : 1];
+        answer =
+            getopt_long(argc + 1, words, "-:", names, NULL); /* in order, and leaving the complaints to us */
+        if (answer == 1)
+            argv[kept++] = optarg;
+        else if (answer > 0 && !take_option(c, answer, word))
+            kept = -1;
+    } while (kept >= 0 && answer >= 0);
+    while (kept >= 0 && optind <= argc) argv[kept++] = words[optind++]; /* behind -- */
+    free(words);
+    return kept;
 }
 
 bool options_parse(const command *c, int argc, char **argv, int *count, int *status)
 {
-    int kept = 0;
-    bool over = false;
-
     /* Asking for help wins over every mistake on the same line. */
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -307,21 +328,8 @@ bool options_parse(const command *c, int argc, char **argv, int *count, int *sta
     }
 
     *status = EXIT_BAD;
-    for (int i = 0; i < argc;) {
-        char *word = argv[i];
-        if (!over && strcmp(word, "--") == 0) {
-            over = true;
-            i++;
-        } else if (over || word[0] != '-' || word[1] == 0) {
-            argv[kept++] = word;
-            i++;
-        } else {
-            const int taken = take_option(c, word, i + 1 < argc ? argv[i + 1] : NULL);
-            if (!taken) return false;
-            i += taken;
-        }
-    }
-
+    const int kept = take_words(c, argc, argv);
+    if (kept < 0) return false;
     if (kept < c->least || (c->most >= 0 && kept > c->most)) {
         if (kept > c->most && c->most >= 0)
             text_fail("'%s' is one argument too many; usage: tithe %s%s%s [options]", argv[c->most],

@@ -17,9 +17,9 @@ typedef enum option_kind {
     OPTION_RUN     /* target: tithe_train_options *, as the library's table of its options has it */
 } option_kind;
 
-typedef struct option {
-    const char *name;     /* without the dashes; NULL ends a table */
-    const char *argument; /* as --help shows it */
+typedef struct option_row { /* struct option is getopt_long's */
+    const char *name;       /* without the dashes; NULL ends a table */
+    const char *argument;   /* as --help shows it */
     const char *doc;
     option_kind kind;
     void *target; /* untouched unless the option is given: it holds the default; the last one wins */
@@ -59,7 +59,7 @@ option option_u32(const char *name, const char *argument, const char *doc, uint6
 option option_u64(const char *name, const char *argument, const char *doc, uint64_t *target);
 option option_choice(const char *name, const char *choices, const char *doc, int *target);
 option option_flag(const char *name, const char *doc, bool *target);
-option option_run(const tithe_train_option *row, tithe_train_options *target);
+option option_run(const tithe_option *row, tithe_train_options *target);
 option option_json(const char **target); /* --json FILE, the same for every verb */
 option option_end(void);
 

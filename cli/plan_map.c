@@ -188,9 +188,11 @@ static void add_rows(page *p, const tithe_plan_row *rows, size_t count, const ti
     add(p, "<table><tr><th>scheme</th><th>collective</th><th>keep</th><th>transfer</th><th>codec</th><th>in "
            "all</th></tr>");
     for (size_t i = 0; i < count; i++)
-        add(p, "<tr%s title=\"tithe train %s\"><td>%s</td><td>%s</td><td>%g</td><td>%s</td><td>%s</td><td>%s</td></tr>",
-            i == plan->winner ? " class=\"winner\"" : "", rows[i].options, rows[i].scheme, rows[i].collective, rows[i].keep,
-            amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
+        add(p,
+            "<tr%s title=\"tithe train "
+            "%s\"><td>%s</td><td>%s</td><td>%g</td><td>%s</td><td>%s</td><td>%s</td></tr>",
+            i == plan->winner ? " class=\"winner\"" : "", rows[i].options, rows[i].scheme, rows[i].collective,
+            rows[i].keep, amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
             amount_time(rows[i].seconds).text);
     add(p, "</table>");
 }

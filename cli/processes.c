@@ -15,8 +15,8 @@
 #endif
 
 #include "text.h"
-#include "tithe/transport.h"
 #include "train_run.h"
+#include "transports.h"
 
 static process_part fail_part(const char *sentence)
 {
@@ -33,9 +33,10 @@ static process_part part_of(const processes *p)
 
 static process_part begin_mpi(train_settings *s, processes *p)
 {
-#ifdef TITHE_HAS_MPI
     tithe_error error = {0};
-    const tithe_status status = tithe_comm_mpi(NULL, &p->comm, &error);
+    transport_open_mpi *open = transport_load_mpi();
+    if (!open) return PART_FAILED;
+    const tithe_status status = open(NULL, &p->comm, &error);
     if (status) {
         text_fail_status(NULL, status, &error);
         return PART_FAILED;
@@ -43,16 +44,10 @@ static process_part begin_mpi(train_settings *s, processes *p)
     tithe_comm_set_timeout(p->comm, s->deadline);
     if (s->run.workers == 1) s->run.workers = tithe_comm_size(p->comm); /* as many as mpirun started */
     return part_of(p);
-#else
-    (void)s;
-    (void)p;
-    return fail_part("This tithe was built without MPI: build it with -DTITHE_MPI=ON");
-#endif
 }
 
 /* ---- ZeroMQ --------------------------------------------------------------------------------------------- */
 
-#ifdef TITHE_HAS_ZMQ
 /* A server has nothing to bring to an orderly end, nor has a worker before its run has begun: they stop waiting. */
 static bool end_is_wanted(void *context)
 {
@@ -72,7 +67,7 @@ static tithe_status join(const train_settings *s, const char *endpoint, bool ser
                                  .timeout = s->deadline,
                                  .stop = end_is_wanted,
                                  .stop_context = p};
-    return tithe_comm_zmq(&o, &p->comm, error);
+    return p->open_zmq(&o, &p->comm, error);
 }
 
 static int serve(train_settings *s, const char *endpoint, processes *p)
@@ -98,7 +93,7 @@ static process_part work(train_settings *s, const char *endpoint, processes *p)
 /* ---- all roles here: this process starts the others, and sees to it that none is left ---------------------- */
 
 enum {
-    PATIENCE = 10, /* seconds to come to an orderly end, after Ctrl-C */
+    PATIENCE = 30, /* seconds to come to an orderly end, after Ctrl-C: as long as one wait may take */
     LAST_WORDS = 3 /* and after one of them failed, which they all know by then */
 };
 
@@ -254,11 +249,11 @@ static process_part begin_local(train_settings *s, processes *p)
     remove_folder(path);
     return PART_SERVED;
 }
-#endif
 
 static process_part begin_zmq(train_settings *s, processes *p)
 {
-#ifdef TITHE_HAS_ZMQ
+    p->open_zmq = transport_load_zmq();
+    if (!p->open_zmq) return PART_FAILED;
     if (s->local) {
         s->run.workers = (unsigned)s->local;
         return begin_local(s, p);
@@ -279,24 +274,18 @@ static process_part begin_zmq(train_settings *s, processes *p)
     return fail_part(
         "With --transport zmq say --local N to start all here, or --role server --listen ENDPOINT, or --role "
         "worker --connect ENDPOINT");
-#else
-    (void)s;
-    (void)p;
-    return fail_part("This tithe was built without ZeroMQ: build it with -DTITHE_ZMQ=ON");
-#endif
 }
 
 process_part processes_begin(train_settings *s, processes *p)
 {
     *p = (processes){.status = EXIT_BAD};
+    const transport_row *transport = transport_find(s->transport);
+    if (!transport) return PART_FAILED;
     process_part part = PART_ALL;
-    if (strcmp(s->transport, "mpi") == 0)
-        part = begin_mpi(s, p);
-    else if (strcmp(s->transport, "zmq") == 0)
-        part = begin_zmq(s, p);
-    else if (strcmp(s->transport, "inproc") != 0) {
-        text_fail("--transport takes inproc, mpi or zmq, not '%s'", s->transport);
-        part = PART_FAILED;
+    switch ((transport_id)(transport - transports())) {
+    case TRANSPORT_INPROC: break;
+    case TRANSPORT_MPI: part = begin_mpi(s, p); break;
+    case TRANSPORT_ZMQ: part = begin_zmq(s, p); break;
     }
     if (part == PART_FIRST || part == PART_OTHER) {
         s->run.comm = p->comm;

@@ -3,6 +3,7 @@
 #define TITHE_CLI_PROCESSES_H
 
 #include "train_options.h"
+#include "transports.h"
 
 /* What this process is to do after processes_begin. */
 typedef enum process_part {
@@ -14,8 +15,9 @@ typedef enum process_part {
 } process_part;
 
 typedef struct processes {
-    tithe_comm *comm; /* NULL: there is only this process */
-    bool waits_can_stop; /* a wait for the others ends when Ctrl-C or SIGTERM is noted */
+    tithe_comm *comm;             /* NULL: there is only this process */
+    bool waits_can_stop;          /* a wait for the others ends when Ctrl-C or SIGTERM is noted */
+    transport_open_zmq *open_zmq; /* loaded before others are started, which share it */
     int status;
 } processes;
 

@@ -20,7 +20,7 @@ void train_settings_free(train_settings *s)
 static size_t run_options(train_settings *s, bool of_parts, option *o)
 {
     size_t n = 0;
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++)
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
         if (!(row->flags & TITHE_OPTION_PARTS) == !of_parts) o[n++] = option_run(row, &s->run);
     return n;
 }

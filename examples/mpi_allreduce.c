@@ -89,15 +89,15 @@ static int fail(const tithe_error *error, MPI_Comm comm)
 
 static double train_with_tithe(MPI_Comm comm, float step)
 {
-    static const char *const codecs[TENSORS] = {"topk:keep=0.05|natural",
-                                                "raw"}; /* tithe: short tensors whole */
-    tithe_comm *ranks;                                  /* tithe */
-    tithe_exchange *exchange[TENSORS];                  /* tithe: one for each tensor */
+    static const char *const options[TENSORS] = {"codec=topk:keep=0.05|natural",
+                                                 ""}; /* tithe: short tensors whole */
+    tithe_comm *ranks;                                /* tithe */
+    tithe_exchange *exchange[TENSORS];                /* tithe: one for each tensor */
     tithe_error error;
     double sent = 0;
     if (tithe_comm_mpi(&comm, &ranks, &error)) fail(&error, comm); /* tithe */
     for (int t = 0; t < TENSORS; t++)                              /* tithe */
-        if (tithe_exchange_open(ranks, codecs[t], "ec", length[t], &exchange[t], &error)) fail(&error, comm);
+        if (tithe_exchange_open(ranks, options[t], length[t], &exchange[t], &error)) fail(&error, comm);
 
     for (int k = 0; k < STEPS; k++) {
         loss_and_gradient();

@@ -25,10 +25,10 @@ module tithe
        type(tithe_error), intent(inout) :: error
      end function
 
-     integer(c_int) function tithe_exchange_open(comm, codec, feedback, n, ex, error) bind(C)
+     integer(c_int) function tithe_exchange_open(comm, options, n, ex, error) bind(C)
        import
        type(c_ptr), value :: comm
-       character(kind=c_char), intent(in) :: codec(*), feedback(*)
+       character(kind=c_char), intent(in) :: options(*)
        integer(c_size_t), value :: n
        type(c_ptr), intent(out) :: ex
        type(tithe_error), intent(inout) :: error
@@ -123,9 +123,9 @@ contains
     type(c_ptr) :: for_w, for_b                      ! tithe: one exchange for each tensor
     integer :: k
     call expect(tithe_comm_mpi_fortran(comm, group, error), error)
-    call expect(tithe_exchange_open(group, 'topk:keep=0.05|natural' // c_null_char, 'ec' // c_null_char, &
+    call expect(tithe_exchange_open(group, 'codec=topk:keep=0.05|natural' // c_null_char, &
          size(gw, kind=c_size_t), for_w, error), error)
-    call expect(tithe_exchange_open(group, 'raw' // c_null_char, 'ec' // c_null_char, &
+    call expect(tithe_exchange_open(group, c_null_char, &
          size(gb, kind=c_size_t), for_b, error), error)
     do k = 1, steps
        call gradient()

@@ -1,7 +1,7 @@
 /* exchange.h - gradients in, one update out, the same for every rank: what stands in place of an all-reduce.
  *
  *     tithe_exchange *ex;
- *     tithe_exchange_create(&(tithe_exchange_config){.comm = &comm, .codec = codec, .feedback = ec}, n, &ex, &error);
+ *     tithe_exchange_open(comm, "codec=topk:keep=0.01;feedback=ec", n, &ex, &error);
  *     for (;;) {
  *         ... gradient of this rank into g ...
  *         tithe_exchange_step(ex, g, step_size, &error);      // g is now the update
@@ -15,6 +15,7 @@
 
 #include "tithe/coll.h"
 #include "tithe/feedback.h"
+#include "tithe/options.h"
 #include "tithe/pool.h"
 #include "tithe/tuner.h"
 
@@ -90,6 +91,7 @@ TITHE_API tithe_status tithe_leader_find(const char *spec, const tithe_leader **
 
 /* What must outlive the exchange: everything that is pointed to. */
 typedef struct tithe_exchange_config {
+    size_t size; /* sizeof(tithe_exchange_config): what was compiled against this header */
     tithe_comm *comm;
     const tithe_codec
         *codec; /* of floats; with open_level under a tuner; contractive where the feedback asks for it */
@@ -127,12 +129,17 @@ typedef struct tithe_exchange_config {
 
 TITHE_API tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n,
                                              tithe_exchange **ex, tithe_error *error);
-/* The same from two words, with all else as it comes: a codec (contractive, if the feedback asks for it), which then
- * belongs to the exchange, and none, ec or ef21. All processes of the group call it together, and hear of it when they do
- * not agree. */
-TITHE_API tithe_status tithe_exchange_open(tithe_comm *comm, const char *codec, const char *feedback,
-                                           size_t n, tithe_exchange **ex, tithe_error *error);
-TITHE_API void tithe_exchange_free(tithe_exchange *ex); /* NULL is fine */
+/* The same from text, so that every language and every file says it alike: options of the table below, as
+ * "codec=topk:keep=0.01|natural;feedback=ec;scheme=artopk;bucket=1MiB"; NULL or "" sends dense vectors. All processes of the
+ * group call it together, and hear of it when they do not agree. */
+TITHE_API tithe_status tithe_exchange_open(tithe_comm *comm, const char *options, size_t n,
+                                           tithe_exchange **ex, tithe_error *error);
+/* Of a vector whose layers have these lengths. */
+TITHE_API tithe_status tithe_exchange_open_layers(tithe_comm *comm, const char *options, const size_t *layers,
+                                                  size_t layer_count, tithe_exchange **ex,
+                                                  tithe_error *error);
+TITHE_API const tithe_option *tithe_exchange_option_table(void); /* its places are of no use outside */
+TITHE_API void tithe_exchange_free(tithe_exchange *ex);          /* NULL is fine */
 
 /* Another collective from the next step on, the same on all ranks; nothing is restarted, and what was kept stays. Between
  * two steps only. */

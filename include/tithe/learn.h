@@ -15,6 +15,7 @@
 
 #include "tithe/exchange.h"
 #include "tithe/model.h"
+#include "tithe/options.h"
 #include "tithe/trace.h"
 
 #ifdef __cplusplus
@@ -149,42 +150,8 @@ TITHE_API tithe_train_options tithe_train_defaults(void);
 
 /* ---- its options, as a table ---------------------------------------------------------------------------- */
 
-typedef enum tithe_option_kind {
-    TITHE_OPTION_TEXT,    /* const char * */
-    TITHE_OPTION_WHOLE,   /* a whole number from min to max, in an unsigned type of `size` bytes */
-    TITHE_OPTION_REAL,    /* double, from least to most */
-    TITHE_OPTION_CHOICE,  /* one of `choices`: its place among them, in a bool or an enum */
-    TITHE_OPTION_FLAG,    /* bool: given or not */
-    TITHE_OPTION_CLIENTS, /* unsigned: N or N/round */
-    TITHE_OPTION_BUCKET   /* size_t: off, layer, or an amount of bytes */
-} tithe_option_kind;
-
-enum {
-    TITHE_OPTION_AGREES = 1,     /* has to be the same in all processes of a run */
-    TITHE_OPTION_EVERYWHERE = 2, /* given to all processes or to none, each with its own value */
-    TITHE_OPTION_SERVER = 4,     /* a server without ranks needs it too */
-    TITHE_OPTION_SAVED = 8,      /* is in a checkpoint, from which tithe_train_options_resume sets it */
-    TITHE_OPTION_CHANGES = 16,   /* and may be another one in the next part of the run */
-    TITHE_OPTION_ENDS = 32,      /* says where the run ends */
-    TITHE_OPTION_PARTS = 64      /* is about a run in several parts, and not for `tithe compare` */
-};
-
-typedef struct tithe_train_option {
-    const char *name;     /* as on the command line, without dashes; NULL ends the table */
-    const char *argument; /* "FILE", as --help shows it; NULL: a flag */
-    const char *doc;
-    const char *fallback; /* what it is when it is not given; NULL: doc says it */
-    tithe_option_kind kind;
-    unsigned flags;
-    size_t place, size; /* in tithe_train_options, in bytes */
-    uint64_t min, max;
-    double least, most;
-    const char *choices; /* "frame|paper" */
-    double unset;        /* a number that stands for "not given" */
-} tithe_train_option;
-
 /* The one list of what makes a run: command line, handshake, checkpoint and server read it. */
-TITHE_API const tithe_train_option *tithe_train_option_table(void);
+TITHE_API const tithe_option *tithe_train_option_table(void);
 /* An option from its text; of a flag yes or no, NULL is yes. Texts are not copied: they have to outlive the options. */
 TITHE_API tithe_status tithe_train_options_set(tithe_train_options *options, const char *name,
                                                const char *text, tithe_error *error);

@@ -24,8 +24,8 @@ TITHE_API tithe_status tithe_speed_measure(tithe_speed *speed, tithe_error *erro
 
 typedef struct tithe_plan_row {
     const char *scheme, *collective;
-    double keep; /* 1: dense */
-    double rounds, bytes; /* one after the other: transfer = rounds * latency + bytes / bandwidth */
+    double keep;            /* 1: dense */
+    double rounds, bytes;   /* one after the other: transfer = rounds * latency + bytes / bandwidth */
     double codec_seconds;   /* encoding, and decoding what arrives */
     double network_seconds; /* the transfer alone */
     double seconds;         /* with the codec */
@@ -56,7 +56,8 @@ typedef struct tithe_plan {
     double break_even;
 } tithe_plan;
 
-/* Fills rows (tithe_plan_rows of them). Workers from 1 on; levels in (0, 1]; a link that is positive and finite. */
+enum { TITHE_PLAN_WORKERS = 1 << 30 };
+/* Fills rows (tithe_plan_rows of them). Workers from 1 to TITHE_PLAN_WORKERS; levels in (0, 1]; a link that is positive and finite. */
 TITHE_API tithe_status tithe_plan_make(const tithe_plan_request *request, tithe_plan_row *rows,
                                        tithe_plan *plan, tithe_error *error);
 

@@ -38,7 +38,7 @@ typedef struct tithe_round {
     tithe_senders who;
 } tithe_round;
 
-enum { TITHE_ROUNDS_MOST = 128 }; /* entries: a tree of 2^32 ranks has 33, and no step more than three such */
+enum { TITHE_ROUNDS_MOST = 128 }; /* entries: a tree of 2^30 ranks has 31, and no step more than three such */
 
 typedef struct tithe_rounds {
     tithe_round list[TITHE_ROUNDS_MOST];

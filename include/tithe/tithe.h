@@ -10,6 +10,7 @@
  *   link.h      what a link does to a message; probe.h measures it, link_estimate.h follows it in a running job
  *   rounds.h    what a step takes on a network: rounds of messages
  *   plan.h      what a step will cost on a link, and whether compression pays
+ *   serve.h     the server of a group over ZeroMQ
  *   pool.h      threads for large vectors
  *   frame.h     read a frame from a file or a stranger
  *   variant.h   bring your own selector or quantizer
@@ -38,6 +39,7 @@
 #include "tithe/pool.h"
 #include "tithe/probe.h"
 #include "tithe/rounds.h"
+#include "tithe/serve.h"
 #include "tithe/status.h"
 #include "tithe/tuner.h"
 #include "tithe/variant.h"

@@ -47,7 +47,8 @@ static tithe_status open_exchange(const bench_job *job, struct bench_group_of_ra
     tithe_status status = make(job, made, error);
     if (!status) status = tithe_feedback_find(dense ? "none" : "ec", &ec, NULL, error);
     if (status) return status;
-    const tithe_exchange_config config = {.comm = (*made)->comm,
+    const tithe_exchange_config config = {.size = sizeof(tithe_exchange_config),
+                                          .comm = (*made)->comm,
                                           .codec = job->codec,
                                           .feedback = ec,
                                           .downlink = star ? job->codec_back : NULL,

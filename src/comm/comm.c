@@ -30,7 +30,7 @@ tithe_status tithe_comm_local(unsigned size, tithe_comm **comm, tithe_error *err
 tithe_status tithe_comm_custom(const tithe_transport *transport, void *self, const tithe_place *place,
                                tithe_comm **comm, tithe_error *error)
 {
-    if (!transport || !place || !comm || transport->size != sizeof *transport || place->size != sizeof *place)
+    if (!transport || !place || !comm || transport->size < sizeof *transport || place->size < sizeof *place)
         return ti_fail(
             error, TITHE_E_ARGUMENT, 0,
             "A transport and a place, each with its size in `size`, and room for the group are needed.");
@@ -56,6 +56,7 @@ tithe_status tithe_comm_custom(const tithe_transport *transport, void *self, con
 void tithe_comm_free(tithe_comm *comm)
 {
     if (!comm) return;
+    if (comm->transport && !comm->failed.code) ti_comm_dismiss_server(comm, NULL);
     if (comm->transport && comm->transport->close) comm->transport->close(comm->self);
     free(comm);
 }

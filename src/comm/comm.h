@@ -47,9 +47,11 @@ struct tithe_comm {
     unsigned server;       /* who collects: rank 0, or `size`, which is a process without a rank of its own */
     const tithe_transport *transport; /* NULL: all are here */
     void *self;
-    bool one_thread;   /* only the thread that opened it may use it: nothing can be sent on the side */
-    double timeout;    /* seconds that any one wait may take; 0: 30 */
-    const char *phase; /* what is being done, for the sentence when a wait fails; static, or NULL */
+    bool one_thread;    /* only the thread that opened it may use it: nothing can be sent on the side */
+    double timeout;     /* seconds that any one wait may take; 0: 30 */
+    const char *phase;  /* what is being done, for the sentence when a wait fails; static, or NULL */
+    unsigned exchanges; /* that were opened over it from text, by all ranks in one order */
+    bool dismissed;     /* the server was told that there is no more to do */
     /* counted here and nowhere else */
     uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
     double waited;                      /* seconds */
@@ -76,7 +78,7 @@ tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error);
 /* The transport's own all-reduce; what it sends is for the caller to count. */
 tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe_error *error);
 
-/* ---- small things that all processes need (together.c) -------------------------------------------------- */
+/* ---- small things that all processes need (fold.c) -------------------------------------------------- */
 
 typedef enum comm_fold {
     COMM_SUM,
@@ -105,14 +107,13 @@ tithe_status ti_comm_deliver(tithe_comm *comm, unsigned rank, void *bytes, size_
 typedef struct comm_service {
     void *context;
     tithe_status (*accept)(void *context, const char *text, tithe_error *error);
-    tithe_status (*step)(void *context, tithe_error *error);
+    tithe_status (*step)(void *context, unsigned exchange, tithe_error *error);
     /* The first worker saves or restores what the server keeps after `step` steps (ti_comm_call_state). */
     tithe_status (*state)(void *context, bool restore, uint64_t step, tithe_error *error);
 } comm_service;
-tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_error *error);
 enum { COMM_CALL_BYTES = 16 }; /* of a call to the server */
-/* To the server, by the first worker: a step begins; or, there will be no more. Nothing where no such server is. */
-tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error);
+/* To the server, by the first worker: a step of the exchange with this number begins; or, there will be no more. Nothing where no such server is. */
+tithe_status ti_comm_call_server(tithe_comm *comm, unsigned exchange, tithe_error *error);
 tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error);
 tithe_status ti_comm_call_state(tithe_comm *comm, bool restore, uint64_t step, tithe_error *error);
 tithe_status ti_comm_call_ping(tithe_comm *comm, unsigned rank, uint64_t length, tithe_error *error);

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "comm/transport_fail.h"
+
 enum { MOST_HOST = 256, MOST_PORT = 8 };
 
 static bool is_ipc(const char *endpoint)
@@ -41,7 +43,7 @@ tithe_status ti_endpoint_check(const char *endpoint, tithe_error *error)
 {
     char host[MOST_HOST], port[MOST_PORT];
     if ((is_ipc(endpoint) && endpoint[6]) || split(endpoint, host, port)) return TITHE_OK;
-    return ti_fail(
+    return transport_fail(
         error, TITHE_E_ARGUMENT, 0,
         "'%.100s' is no place to meet: take tcp://host:port, such as tcp://127.0.0.1:5555, or ipc://path.",
         endpoint);
@@ -65,8 +67,8 @@ tithe_status ti_endpoint_beside(const char *server, char *address, size_t room, 
 {
     if (is_ipc(server)) {
         if ((size_t)snprintf(address, room, "%s-%ld", server, (long)getpid()) < room) return TITHE_OK;
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "The path '%.100s' is too long: take a shorter one.",
-                       server);
+        return transport_fail(error, TITHE_E_ARGUMENT, 0,
+                              "The path '%.100s' is too long: take a shorter one.", server);
     }
     char host[MOST_HOST], port[MOST_PORT];
     if (!split(server, host, port)) return ti_endpoint_check(server, error);
@@ -75,11 +77,11 @@ tithe_status ti_endpoint_beside(const char *server, char *address, size_t room, 
     struct addrinfo *found = NULL;
     const int failure = getaddrinfo(host, port, &wanted, &found);
     if (failure)
-        return ti_fail(error, TITHE_E_PEER, 0, "The host '%.100s' is not known: %s.", host,
-                       gai_strerror(failure));
+        return transport_fail(error, TITHE_E_PEER, 0, "The host '%.100s' is not known: %s.", host,
+                              gai_strerror(failure));
     const bool known = own_address(found, host);
     freeaddrinfo(found);
-    if (!known) return ti_fail(error, TITHE_E_PEER, 0, "No way leads from here to '%.100s'.", server);
+    if (!known) return transport_fail(error, TITHE_E_PEER, 0, "No way leads from here to '%.100s'.", server);
     const bool v6 = strchr(host, ':') != NULL;
     snprintf(address, room, "tcp://%s%.60s%s:*", v6 ? "[" : "", host, v6 ? "]" : "");
     return TITHE_OK;

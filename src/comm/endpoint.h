@@ -2,7 +2,7 @@
 #ifndef COMM_ENDPOINT_H
 #define COMM_ENDPOINT_H
 
-#include "base/status.h"
+#include "tithe/status.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* link.c - latency and bandwidth of the link, from the messages of a running job.
+/* link_estimate.c - latency and bandwidth of the link, from the messages of a running job.
  *
  * The clocks of ranks differ, and who receives also waits for a sender that is late. Two kinds of messages say something
  * all the same:

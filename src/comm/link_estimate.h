@@ -1,6 +1,6 @@
-/* link.h - times of real messages, and what they say about the link. */
-#ifndef COMM_LINK_H
-#define COMM_LINK_H
+/* link_estimate.h - times of real messages, and what they say about the link. */
+#ifndef COMM_LINK_ESTIMATE_H
+#define COMM_LINK_ESTIMATE_H
 
 #include "comm/comm.h"
 #include "tithe/link_estimate.h"

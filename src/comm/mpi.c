@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "comm/transport_fail.h"
 #include "tithe/transport.h"
 
 enum { TAG_MESSAGE = 1, TAG_GIVE_UP = 2, TAG_WAITING = 3, MOST_WHY = 200, PIECE = 1 << 30, NEWS = 8 };
@@ -43,7 +44,7 @@ static tithe_status fail_mpi(int code, const char *what, tithe_error *error)
     char text[MPI_MAX_ERROR_STRING + 1] = "";
     int length = 0;
     MPI_Error_string(code, text, &length);
-    return ti_fail(error, TITHE_E_PEER, 0, "MPI could not %s: %.150s.", what, text);
+    return transport_fail(error, TITHE_E_PEER, 0, "MPI could not %s: %.150s.", what, text);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
@@ -82,8 +83,8 @@ static tithe_status look_for_bad_news(mpi_state *s, tithe_error *error)
     char why[MOST_WHY] = "";
     MPI_Recv(why, MOST_WHY, MPI_CHAR, status.MPI_SOURCE, TAG_GIVE_UP, s->comm, MPI_STATUS_IGNORE);
     why[MOST_WHY - 1] = 0;
-    return ti_fail(error, TITHE_E_PEER, (size_t)status.MPI_SOURCE, "Rank %d gave up: %.170s",
-                   status.MPI_SOURCE, why);
+    return transport_fail(error, TITHE_E_PEER, (size_t)status.MPI_SOURCE, "Rank %d gave up: %.170s",
+                          status.MPI_SOURCE, why);
 }
 
 /* Short waits stay on the core; long ones leave it to others. */
@@ -104,10 +105,12 @@ static tithe_status fail_late(mpi_state *s, const char *what, unsigned who, doub
     unsigned waiter;
     const unsigned culprit = comm_culprit(s->waits, (unsigned)s->size, (unsigned)s->rank, who, &waiter);
     if (culprit == who)
-        return ti_fail(error, TITHE_E_TIMEOUT, who, "Rank %d could not %s rank %u within %.3g seconds.",
-                       s->rank, what, who, timeout);
-    return ti_fail(error, TITHE_E_TIMEOUT, culprit,
-                   "Nothing came from rank %u to rank %u within %.3g seconds.", culprit, waiter, timeout);
+        return transport_fail(error, TITHE_E_TIMEOUT, who,
+                              "Rank %d could not %s rank %u within %.3g seconds.", s->rank, what, who,
+                              timeout);
+    return transport_fail(error, TITHE_E_TIMEOUT, culprit,
+                          "Nothing came from rank %u to rank %u within %.3g seconds.", culprit, waiter,
+                          timeout);
 }
 
 static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double timeout, const char *what,
@@ -178,7 +181,7 @@ static tithe_status send(void *self, unsigned from, unsigned to, const void *byt
         if (s->count == s->room) {
             const size_t room = s->room ? 2 * s->room : 64;
             posted *more = realloc(s->requests, room * sizeof *more);
-            if (!more) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to send.");
+            if (!more) return transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to send.");
             s->requests = more;
             s->room = room;
         }
@@ -286,7 +289,7 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm **comm, tithe_error
     int running = 0;
     MPI_Initialized(&running);
     mpi_state *s = calloc(1, sizeof *s);
-    if (!s) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
+    if (!s) return transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
     if (!running) {
         int provided;
         const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
@@ -308,7 +311,7 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm **comm, tithe_error
     s->waits = calloc((size_t)s->size, sizeof *s->waits);
     if (!s->waits) {
         close_mpi(s);
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
+        return transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for MPI.");
     }
     int threads = MPI_THREAD_SINGLE; /* the program may have started it for fewer than we can use */
     MPI_Query_thread(&threads);

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "comm/comm.h"
 #include "comm/endpoint.h"
+#include "comm/transport_fail.h"
 #include "comm/zmq_state.h"
 
 static const char *name_of(const zmq_state *s, unsigned rank, char *text, size_t size)
@@ -35,8 +36,8 @@ tithe_status ti_zmq_put(zmq_state *s, unsigned to, uint32_t kind, const void *by
     const zmq_peer *p = &s->peers[to];
     char name[24];
     if (!p->socket)
-        return ti_fail(error, TITHE_E_PEER, to, "There is no connection to %s.",
-                       name_of(s, to, name, sizeof name));
+        return transport_fail(error, TITHE_E_PEER, to, "There is no connection to %s.",
+                              name_of(s, to, name, sizeof name));
     return ti_wire_send(s->wire, p->socket, &p->name, (const uint32_t[]){kind, s->rank, to}, bytes, length,
                         error);
 }
@@ -91,8 +92,8 @@ static void meet(zmq_state *s, const wire_arrival *a, void *socket)
 static tithe_status bad_news(const zmq_state *s, const wire_arrival *a, tithe_error *error)
 {
     char name[24];
-    ti_fail(error, TITHE_E_PEER, a->from, "%s gave up: %.*s", name_of(s, a->from, name, sizeof name),
-            (int)a->body->length, (const char *)a->body->bytes);
+    transport_fail(error, TITHE_E_PEER, a->from, "%s gave up: %.*s", name_of(s, a->from, name, sizeof name),
+                   (int)a->body->length, (const char *)a->body->bytes);
     if (error && error->text[0] == 'r') error->text[0] = 'R';
     if (error && error->text[0] == 't') error->text[0] = 'T';
     return TITHE_E_PEER;
@@ -112,7 +113,7 @@ static tithe_status handle(zmq_state *s, wire_arrival *a, void *socket, tithe_er
     } else if (!is_from(s, a, socket)) {
         /* nobody, or somebody who would like to be that rank */
     } else if (!a->body) {
-        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a message.");
+        status = transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a message.");
     } else if (a->kind == MESSAGE) {
         s->waits[a->from] = 0;
         enqueue(&s->peers[a->from], a->body);
@@ -131,7 +132,7 @@ tithe_status ti_zmq_wait(const zmq_state *s, void *const *sockets, size_t count,
                          tithe_error *error)
 {
     if (s->stop && s->stop(s->stop_context))
-        return ti_fail(error, TITHE_E_STOPPED, 0, "It was stopped by hand.");
+        return transport_fail(error, TITHE_E_STOPPED, 0, "It was stopped by hand.");
     return ti_wire_wait(sockets, count, seconds, ready, error);
 }
 
@@ -174,8 +175,8 @@ static tithe_status fail_late(const zmq_state *s, unsigned from, double timeout,
     char me[24], other[24];
     unsigned waiter;
     const unsigned who = comm_culprit(s->waits, s->size + 1, s->rank, from, &waiter);
-    return ti_fail(error, TITHE_E_TIMEOUT, who, "Nothing came from %s to %s within %.3g seconds.",
-                   name_of(s, who, other, sizeof other), name_of(s, waiter, me, sizeof me), timeout);
+    return transport_fail(error, TITHE_E_TIMEOUT, who, "Nothing came from %s to %s within %.3g seconds.",
+                          name_of(s, who, other, sizeof other), name_of(s, waiter, me, sizeof me), timeout);
 }
 
 /* After a quarter of the timeout the others are told who is waited for, so that they know whose fault it is. */
@@ -209,9 +210,9 @@ static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes,
     if (status) return status;
     wire_body *q = p->first;
     if (q->length != length)
-        return ti_fail(error, TITHE_E_MISMATCH, from,
-                       "A message of %s has %zu bytes where %zu were expected.",
-                       name_of(s, from, other, sizeof other), q->length, length);
+        return transport_fail(error, TITHE_E_MISMATCH, from,
+                              "A message of %s has %zu bytes where %zu were expected.",
+                              name_of(s, from, other, sizeof other), q->length, length);
     memcpy(bytes, q->bytes, length);
     p->first = q->next;
     if (!p->first) p->last = NULL;
@@ -271,11 +272,12 @@ static const tithe_transport transport = {
 
 tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm **comm, tithe_error *error)
 {
-    if (!o || !o->endpoint || o->workers < 1 || o->workers >= WIRE_MOST_SOCKETS)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "An endpoint such as tcp://127.0.0.1:5555 and 1 to %d workers are "
-                       "needed.",
-                       WIRE_MOST_SOCKETS - 1);
+    if (!o || o->size < sizeof *o || !o->endpoint || o->workers < 1 || o->workers >= WIRE_MOST_SOCKETS)
+        return transport_fail(
+            error, TITHE_E_ARGUMENT, 0,
+            "Options with their size in `size`, an endpoint such as tcp://127.0.0.1:5555 and 1 to %d "
+            "workers are needed.",
+            WIRE_MOST_SOCKETS - 1);
     const tithe_status sensible = ti_endpoint_check(o->endpoint, error);
     if (sensible) return sensible;
     zmq_state *s = calloc(1, sizeof *s);
@@ -291,7 +293,7 @@ tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm **comm, tithe
     }
     if (!s || !s->peers || !s->waits || !s->wire) {
         if (s) close_zmq(s);
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for ZeroMQ.");
+        return transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for ZeroMQ.");
     }
     const tithe_status status = o->server ? ti_zmq_gather_workers(s, o, error) : ti_zmq_join(s, o, error);
     if (status) {

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "comm/endpoint.h"
+#include "comm/transport_fail.h"
 #include "comm/zmq_state.h"
 
 enum {
@@ -25,7 +26,7 @@ static tithe_status listen_at(zmq_state *s, const char *endpoint, tithe_error *e
     const char *why;
     s->listener = ti_wire_listen(s->wire, endpoint, s->timeout, &why);
     if (s->listener) return TITHE_OK;
-    return ti_fail(error, TITHE_E_PEER, 0, "Cannot listen at '%s': %s.", endpoint, why);
+    return transport_fail(error, TITHE_E_PEER, 0, "Cannot listen at '%s': %s.", endpoint, why);
 }
 
 /* ---- hello --------------------------------------------------------------------------------------------- */
@@ -115,9 +116,10 @@ static tithe_status expect_agreement(const guests *g, const tithe_zmq_options *o
     for (unsigned i = 0; i < g->here; i++)
         if ((g->book[(size_t)i * MOST_ADDRESS] != 0) !=
             o->peers) /* who talks to others says where it listens */
-            return ti_fail(error, TITHE_E_MISMATCH, i,
-                           "The server and a worker disagree on whether workers talk to each other: give all "
-                           "the same --scheme and --downlink.");
+            return transport_fail(
+                error, TITHE_E_MISMATCH, i,
+                "The server and a worker disagree on whether workers talk to each other: give all "
+                "the same --scheme and --downlink.");
     return TITHE_OK;
 }
 
@@ -131,9 +133,9 @@ static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, u
         wire_arrival a;
         bool ready;
         if (clock_now() > end)
-            return ti_fail(error, TITHE_E_TIMEOUT, g.here,
-                           "Only %u of %u workers came to %.60s within %.3g seconds%s.", g.here, o->workers,
-                           o->endpoint, s->timeout, g.refused);
+            return transport_fail(error, TITHE_E_TIMEOUT, g.here,
+                                  "Only %u of %u workers came to %.60s within %.3g seconds%s.", g.here,
+                                  o->workers, o->endpoint, s->timeout, g.refused);
         status = ti_zmq_wait(s, &s->listener, 1, LOOK, &ready, error);
         if (status || !ready || !ti_wire_take(s->listener, true, &a)) continue;
         receive_guest(s, o, &g, &a);
@@ -156,9 +158,9 @@ tithe_status ti_zmq_gather_workers(zmq_state *s, const tithe_zmq_options *o, tit
     uint8_t *welcome = calloc(1, length);
     tithe_status status = TITHE_OK;
     if (!welcome)
-        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the workers.");
+        status = transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the workers.");
     else if (!draw_number(welcome))
-        status = ti_fail(error, TITHE_E_FILE, 0, "Cannot draw a number from /dev/urandom.");
+        status = transport_fail(error, TITHE_E_FILE, 0, "Cannot draw a number from /dev/urandom.");
     if (!status) status = listen_at(s, o->endpoint, error);
     if (!status) status = wait_for_workers(s, o, welcome + NUMBER_BYTES, error);
     if (status) /* those who came should not wait in vain */
@@ -179,7 +181,7 @@ static tithe_status listen_for_peers(zmq_state *s, const tithe_zmq_options *o, c
     tithe_status status = ti_endpoint_beside(o->endpoint, wanted, sizeof wanted, error);
     if (!status) status = listen_at(s, wanted, error);
     if (!status && !ti_wire_address(s->listener, address, MOST_ADDRESS))
-        status = ti_fail(error, TITHE_E_PEER, 0, "ZeroMQ could not say where it listens.");
+        status = transport_fail(error, TITHE_E_PEER, 0, "ZeroMQ could not say where it listens.");
     return status;
 }
 
@@ -191,8 +193,8 @@ static tithe_status connect_to_peer(zmq_state *s, unsigned rank, const uint8_t *
     address[MOST_ADDRESS] = 0;
     s->peers[rank].socket = ti_wire_connect(s->wire, address, s->timeout, &why);
     if (!s->peers[rank].socket)
-        return ti_fail(error, TITHE_E_PEER, rank, "Cannot connect to rank %u at '%s': %s.", rank, address,
-                       why);
+        return transport_fail(error, TITHE_E_PEER, rank, "Cannot connect to rank %u at '%s': %s.", rank,
+                              address, why);
     return ti_zmq_put(s, rank, I_AM, s->number, NUMBER_BYTES, error);
 }
 
@@ -205,9 +207,9 @@ static tithe_status meet_peers(zmq_state *s, const uint8_t *book, tithe_error *e
     for (unsigned r = s->rank + 1; r < s->size && !status; r++)
         while (!s->peers[r].socket && !status) {
             if (clock_now() > end)
-                status = ti_fail(error, TITHE_E_TIMEOUT, r,
-                                 "Rank %u did not connect to rank %u within %.3g seconds.", r, s->rank,
-                                 s->timeout);
+                status = transport_fail(error, TITHE_E_TIMEOUT, r,
+                                        "Rank %u did not connect to rank %u within %.3g seconds.", r, s->rank,
+                                        s->timeout);
             else
                 status = ti_zmq_pump(s, LOOK, error);
         }
@@ -220,10 +222,10 @@ static tithe_status read_answer(zmq_state *s, const tithe_zmq_options *o, const 
 {
     const wire_body *body = a->body;
     if (a->kind == GIVE_UP)
-        return ti_fail(error, TITHE_E_MISMATCH, 0, "The server at %.60s says: %.*s", o->endpoint,
-                       (int)body->length, (const char *)body->bytes);
+        return transport_fail(error, TITHE_E_MISMATCH, 0, "The server at %.60s says: %.*s", o->endpoint,
+                              (int)body->length, (const char *)body->bytes);
     if (a->to >= s->size || body->length != NUMBER_BYTES + (size_t)s->size * MOST_ADDRESS)
-        return ti_fail(error, TITHE_E_MISMATCH, 0, "The server's welcome makes no sense.");
+        return transport_fail(error, TITHE_E_MISMATCH, 0, "The server's welcome makes no sense.");
     s->rank = a->to;
     memcpy(s->number, body->bytes, NUMBER_BYTES);
     return o->peers ? meet_peers(s, body->bytes + NUMBER_BYTES, error) : TITHE_OK;
@@ -236,8 +238,9 @@ static tithe_status wait_for_answer(zmq_state *s, const tithe_zmq_options *o, ti
         wire_arrival a;
         bool ready;
         if (clock_now() > end)
-            return ti_fail(error, TITHE_E_TIMEOUT, 0, "The server at %s did not answer within %.3g seconds.",
-                           o->endpoint, s->timeout);
+            return transport_fail(error, TITHE_E_TIMEOUT, 0,
+                                  "The server at %s did not answer within %.3g seconds.", o->endpoint,
+                                  s->timeout);
         tithe_status status = ti_zmq_wait(s, &s->server, 1, LOOK, &ready, error);
         if (status) return status;
         if (!ready || !ti_wire_take(s->server, false, &a)) continue;
@@ -256,7 +259,8 @@ tithe_status ti_zmq_join(zmq_state *s, const tithe_zmq_options *o, tithe_error *
     tithe_status status = o->peers ? listen_for_peers(s, o, address, error) : TITHE_OK;
     if (status) return status;
     s->server = ti_wire_connect(s->wire, o->endpoint, s->timeout, &why);
-    if (!s->server) return ti_fail(error, TITHE_E_PEER, 0, "Cannot connect to '%s': %s.", o->endpoint, why);
+    if (!s->server)
+        return transport_fail(error, TITHE_E_PEER, 0, "Cannot connect to '%s': %s.", o->endpoint, why);
     s->peers[s->size].socket = s->server;
     write_hello(hello, o, address);
     s->rank = 0;

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "comm/endpoint.h"
+#include "comm/transport_fail.h"
 #include "tithe/codec.h"
 
 enum {
@@ -35,7 +36,8 @@ typedef struct held {
 
 static tithe_status fail_zmq(const char *what, tithe_error *error)
 {
-    return ti_fail(error, TITHE_E_PEER, 0, "ZeroMQ could not %s: %s.", what, zmq_strerror(zmq_errno()));
+    return transport_fail(error, TITHE_E_PEER, 0, "ZeroMQ could not %s: %s.", what,
+                          zmq_strerror(zmq_errno()));
 }
 
 wire *ti_wire_open(void)

@@ -3,7 +3,7 @@
 #ifndef COMM_ZMQ_WIRE_H
 #define COMM_ZMQ_WIRE_H
 
-#include "base/status.h"
+#include "tithe/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -17,7 +17,8 @@ extern const tithe_cost_model ti_cost_bits, ti_cost_affine, ti_cost_packet, ti_c
     ti_cost_table, ti_cost_alphabeta;
 
 /* Read a file of points (cost_points.c); the caller frees *points. */
-tithe_status ti_cost_read_points(const char *path, tithe_link_point **points, size_t *count, tithe_error *error);
+tithe_status ti_cost_read_points(const char *path, tithe_link_point **points, size_t *count,
+                                 tithe_error *error);
 
 /* A model whose cost is a straight line itself. */
 static inline void cost_line(const tithe_cost *cost, double from, double to, double line[2])

@@ -177,7 +177,8 @@ static tithe_status read_points(point_reader *r)
     return TITHE_OK;
 }
 
-tithe_status ti_cost_read_points(const char *path, tithe_link_point **points, size_t *count, tithe_error *error)
+tithe_status ti_cost_read_points(const char *path, tithe_link_point **points, size_t *count,
+                                 tithe_error *error)
 {
     char *text = NULL;
     tithe_status status = read_all(path, &text, error);

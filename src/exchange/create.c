@@ -31,6 +31,12 @@ static tithe_status find_leader(const tithe_exchange_config *c, const tithe_sche
     return status;
 }
 
+const char *ti_exchange_leader_name(const tithe_exchange *ex)
+{
+    const int place = ti_spec_find(ex->scheme->params, "leader");
+    return place < 0 ? NULL : tithe_leaders()[(size_t)ex->scheme_params[place]]->name;
+}
+
 static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme, double *params,
                                 tithe_error *error)
 {
@@ -302,9 +308,11 @@ static tithe_status make_kept(tithe_exchange *ex, tithe_error *error)
 static tithe_status make_exchange(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
                                   tithe_error *error)
 {
-    if (!config || !config->comm || !config->codec || !ex)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "A group of ranks, a codec and a place for the exchange are needed.");
+    if (!config || config->size < sizeof *config || !config->comm || !config->codec || !ex)
+        return ti_fail(
+            error, TITHE_E_ARGUMENT, 0,
+            "A configuration with its size in `size`, a group of ranks, a codec and a place for the "
+            "exchange are needed.");
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
     if (!c.tuner) c.tuner = &ti_tuner_fixed;
@@ -422,7 +430,7 @@ void tithe_exchange_free(tithe_exchange *ex)
         free(ex->aggregate);
         free(ex->server.kept);
     }
-    tithe_codec_free(ex->own_codec);
+    ti_exchange_opened_free(ex->opened);
     free(ex->workers);
     free(ex);
 }

@@ -86,10 +86,11 @@ tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex)
 
 void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_rounds *rounds)
 {
+    tithe_rounds_start(rounds);
+    if (bucket >= ti_exchange_parts(ex)) return;
     const tithe_exchange *part = ti_exchange_part(ex, bucket);
     tithe_step_shape shape = part->shape;
     if (!shape.collective) shape.collective = part->collective; /* resumed: no step was taken here */
-    tithe_rounds_start(rounds);
     if (part->step > 0) part->scheme->rounds(&shape, rounds);
 }
 

@@ -66,6 +66,8 @@ typedef struct exchange_kind {
 extern const exchange_kind ti_exchange_leaf, ti_exchange_buckets;
 
 struct exchange_buckets;
+struct exchange_opened;
+void ti_exchange_opened_free(struct exchange_opened *opened); /* NULL is fine */
 
 struct tithe_exchange {
     const exchange_kind *kind;
@@ -73,6 +75,7 @@ struct tithe_exchange {
     struct exchange_buckets *buckets; /* of one that is made of others */
     bool sliced;                      /* it is a bucket, and what it keeps belongs to another one */
     uint32_t tensor;                  /* which bucket it is */
+    unsigned number;                  /* among those that were opened over the same ranks */
     tithe_pool *put_pool;             /* for put; that of the configuration is for finish */
     const tithe_scheme *scheme;
     double scheme_params[TITHE_MAX_PARAMS];
@@ -90,12 +93,12 @@ struct tithe_exchange {
     float **vectors; /* of the local ranks, where the scheme wants gradients as they are; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
-    tithe_codec *own_codec; /* NULL: the codec is the caller's */
-    tithe_codec *raw;       /* all|raw, for what is not compressed */
-    size_t raw_bytes;       /* of its frames */
-    float *aggregate;       /* where the feedback aggregates: the mean of what all ranks sent so far */
-    float *sum;             /* the server's */
-    uint8_t *inbox;         /* inbox_size bytes for frames of other processes, where there are any */
+    struct exchange_opened *opened; /* what was made from text; NULL: all is the caller's (open.c) */
+    tithe_codec *raw;               /* all|raw, for what is not compressed */
+    size_t raw_bytes;               /* of its frames */
+    float *aggregate; /* where the feedback aggregates: the mean of what all ranks sent so far */
+    float *sum;       /* the server's */
+    uint8_t *inbox;   /* inbox_size bytes for frames of other processes, where there are any */
     size_t inbox_size;
     uint8_t **blocks; /* of all ranks, for collectives */
     size_t *lengths;
@@ -122,7 +125,9 @@ static inline tithe_exchange *ti_exchange_part(const tithe_exchange *ex, unsigne
 /* An exchange that sends its vector whole (create.c). */
 tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_t n,
                                       const exchange_slice *slice, tithe_exchange **ex, tithe_error *error);
-/* What the last step was like, from its ranks (exchange.c). */
+/* Who leads, however it was said; NULL: nobody does under this scheme (create.c). */
+const char *ti_exchange_leader_name(const tithe_exchange *ex);
+/* What the last step was like, from its ranks (record.c). */
 void ti_exchange_record(tithe_exchange *ex);
 /* NaN or infinity (compress.c). */
 tithe_status ti_exchange_expect_finite(const float *g, size_t n, tithe_error *error);

@@ -144,7 +144,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     tithe_comm *comm = ex->config.comm;
     const tithe_codec *codec = ex->down.codec;
     size_t length = 0;
-    tithe_status status = ti_comm_call_server(comm, error);
+    tithe_status status = ti_comm_call_server(comm, ex->number, error);
     if (!status && !is_server(ex)) {
         for (unsigned i = 0; i < comm->local && !status; i++)
             status = send_frame(ex, &ex->workers[i], comm->first + i, error);
@@ -176,9 +176,12 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     const unsigned first = shape->server_apart ? 0 : 1;
     const double others = shape->ranks - (double)first, call = shape->server_apart ? COMM_CALL_BYTES : 0;
     const double up = tithe_blocks_sum(&shape->frames, first, shape->ranks) + others * UP_BYTES + call;
+    double frames = others; /* who skips sends a head alone */
+    for (unsigned r = first; shape->frames.lengths && r < shape->ranks; r++)
+        frames -= shape->frames.lengths[r] == 0;
     const double down = others * (shape->back + DOWN_BYTES);
     if (others > 0) {
-        tithe_rounds_add(list, (tithe_round){1, up, up, 2 * others + (call > 0), TITHE_TO_ONE});
+        tithe_rounds_add(list, (tithe_round){1, up, up, others + frames + (call > 0), TITHE_TO_ONE});
         tithe_rounds_add(list, (tithe_round){1, down, down, 2 * others, TITHE_FROM_ONE});
     }
     list->encoded += 2; /* the server makes a frame of the sum, and everybody takes that up */

@@ -8,7 +8,7 @@
 void ti_run_count(run *r)
 {
     const tithe_exchange_record e = tithe_exchange_last(r->exchange);
-    if (!isnan(r->threshold) && r->feedback->scaled) {
+    if (!isnan(r->threshold) && r->methods.feedback->scaled) {
         const double bound = r->gamma * r->threshold;
         r->residual_most = fmax(r->residual_most, e.unsent_most / (bound * bound * (double)r->size));
     }

@@ -48,7 +48,7 @@ static tithe_status take(const char *path, const checkpoint_head *h, const char 
     if (old) value = modern(h->text, &key, value);
     if (!value) return TITHE_OK;
     tithe_error why = {0};
-    const tithe_train_option *row = ti_option_find(key);
+    const tithe_option *row = ti_option_find(key);
     if (!row || !(row->flags & TITHE_OPTION_SAVED))
         return ti_fail(error, TITHE_E_MISMATCH, 0,
                        "'%.80s' says '%.40s: %.60s', which means nothing to this Tithe.", path, key, value);
@@ -85,7 +85,7 @@ tithe_status ti_checkpoint_options(const char *path, const checkpoint_head *h, t
 static bool states_end(const tithe_train_options *o)
 {
     char room[OPTION_ROOM];
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++)
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
         if (row->flags & TITHE_OPTION_ENDS && ti_option_write(o, row, room)) return true;
     return false;
 }
@@ -93,7 +93,7 @@ static bool states_end(const tithe_train_options *o)
 /* The end that was asked for, not that of the part before: all of it. */
 static void keep_end(const tithe_train_options *from, tithe_train_options *to)
 {
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++)
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
         if (row->flags & TITHE_OPTION_ENDS)
             memcpy((char *)to + row->place, (const char *)from + row->place, row->size);
 }
@@ -109,7 +109,7 @@ tithe_status tithe_train_options_resume(tithe_train_options *options, const char
     ti_checkpoint_close(&file);
     if (status) return status;
     tithe_train_options taken = *options;
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++)
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
         if (row->flags & TITHE_OPTION_SAVED) ti_option_clear(&taken, row);
     status = ti_checkpoint_options(path, &head, &taken, texts, error);
     if (status) return status;
@@ -122,7 +122,7 @@ tithe_status tithe_train_options_resume(tithe_train_options *options, const char
 
 static bool has_to_stay(const char *key)
 {
-    const tithe_train_option *row = ti_option_find(key);
+    const tithe_option *row = ti_option_find(key);
     return !row || !(row->flags & TITHE_OPTION_CHANGES);
 }
 
@@ -131,15 +131,16 @@ static tithe_status restate(const char *path, const checkpoint_head *h, bool fil
                             tithe_error *error)
 {
     tithe_train_options o = tithe_train_defaults();
-    char *texts;
+    char *texts = NULL;
     const tithe_status status = ti_checkpoint_options(path, h, &o, &texts, error);
     if (status) return status;
     description_row row;
+    if (ti_description_find(h->text, "l2 contents", &row)) o.l2 = strtod(row.value, NULL); /* given or not */
     ti_description_add(d, "workers", "%lu", (unsigned long)h->workers);
     ti_description_add(d, "seed", "%llu", (unsigned long long)h->seed);
     ti_describe_options(&o, TITHE_OPTION_SAVED, DESCRIBE_ALL, d);
     for (const char *at = h->text; files && ti_description_next(&at, &row);)
-        if (is_contents(&row)) ti_description_add_row(d, &row);
+        if (is_contents(&row) && !ti_description_is(&row, "l2 contents")) ti_description_add_row(d, &row);
     ti_description_add(d, "data contents", "%016llx", (unsigned long long)h->data);
     ti_description_add(d, "n", "%llu", (unsigned long long)h->n);
     ti_description_add(d, "what the scheme learned", "%llu", (unsigned long long)h->learned);

@@ -15,7 +15,8 @@
 uint32_t ti_checkpoint_parts(const run *r)
 {
     const unsigned vectors = r->average.kind->vectors; /* which are made last */
-    return (r->feedback->keeps ? PART_KEPT : 0u) | (r->feedback->aggregates ? PART_AGGREGATE : 0u) |
+    return (r->methods.feedback->keeps ? PART_KEPT : 0u) |
+           (r->methods.feedback->aggregates ? PART_AGGREGATE : 0u) |
            (tithe_exchange_server_kept(r->exchange) ? PART_SERVER : 0u) |
            (r->estimator->saved ? PART_ANCHOR : 0u) | (vectors > 0 ? PART_MEAN : 0u) |
            (vectors > 1 ? PART_BEFORE : 0u) | (r->clients ? PART_CLIENTS : 0u) |
@@ -27,9 +28,10 @@ static void write_rows(const run *r, description *d)
 {
     tithe_train_options o = ti_run_resolved(r);
     o.collective = r->o->collective;
-    o.l2 = r->problem.l2;
     ti_describe_options(&o, TITHE_OPTION_SAVED, DESCRIBE_GIVEN, d);
     ti_description_append(d, r->files.text);
+    /* One that was not given is found again from the data, by processes that see this file and by those that do not. */
+    ti_description_add(d, "l2 contents", "%.17g", r->problem.l2);
 }
 
 tithe_status ti_checkpoint_expect_room(const run *r, tithe_error *error)

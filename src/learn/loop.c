@@ -181,7 +181,7 @@ static tithe_status expect_sane(run *r, tithe_error *error)
         error, TITHE_E_DIVERGED, r->step,
         "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
         loss, (unsigned long long)r->step, r->first_loss, shorter_step(r),
-        r->feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
+        r->methods.feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
 }
 
 /* ---- when to look, and when to stop ------------------------------------------------------------------- */

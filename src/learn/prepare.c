@@ -119,7 +119,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
         script = (script + (B - 1) * r->constants.L_IS) / B;
     r->facts.script_L = script;
     script += penalty;
-    const tithe_claims up = tithe_codec_claims(r->codec, r->size);
+    const tithe_claims up = tithe_codec_claims(r->methods.codec, r->size);
     const double sigma = r->sigma / B;
     r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
     if (isnan(r->steps.start)) {
@@ -127,15 +127,16 @@ static tithe_status choose_step(run *r, tithe_error *error)
             r->steps.start = 0.1;
         } else {
             r->steps.start = r->estimator->step_size(L, script, n, r->m);
-            const bool unbiased = !r->feedback->contracts && up.traits & TITHE_UNBIASED && isfinite(up.omega);
+            const bool unbiased =
+                !r->methods.feedback->contracts && up.traits & TITHE_UNBIASED && isfinite(up.omega);
             if (!r->estimator->samples && unbiased) r->steps.start = 1 / (L * (1 + up.omega / n));
         }
     }
     r->facts.step_size = ti_steps_at(&r->steps, 0);
     r->facts.omega_up = up.omega;
-    r->facts.omega_down = r->downlink ? tithe_codec_claims(r->downlink, r->size).omega : 0;
+    r->facts.omega_down = r->methods.downlink ? tithe_codec_claims(r->methods.downlink, r->size).omega : 0;
     r->facts.slowdown = NAN;
-    if (!r->feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
+    if (!r->methods.feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
         r->facts.slowdown =
             ti_theory_slowdown(r->facts.omega_up, r->facts.omega_down, r->estimator->noisy ? sigma : 0, n,
                                isnan(r->o->target_gap) ? 0 : r->o->target_gap);
@@ -150,11 +151,12 @@ static void make_theory(run *r)
         const double d = r->x[i] - r->optimum.x[i];
         r->distance += d * d;
     }
-    const tithe_claims claims = tithe_codec_claims(r->codec, r->size);
-    const bool exact = strcmp(tithe_codec_spec(r->codec), "all|raw") == 0;
-    const bool absolute = claims.traits & TITHE_ABSOLUTE && r->feedback->scaled;
-    if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->downlink || r->o->momentum != 0 ||
-        r->o->local_steps > 1 || !(exact || absolute) || r->tuner->tunes || r->clients)
+    const tithe_claims claims = tithe_codec_claims(r->methods.codec, r->size);
+    const bool exact = strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0;
+    const bool absolute = claims.traits & TITHE_ABSOLUTE && r->methods.feedback->scaled;
+    if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->methods.downlink ||
+        r->o->momentum != 0 || r->o->local_steps > 1 || !(exact || absolute) || r->methods.tuner->tunes ||
+        r->clients)
         return;
     const double l2 = r->problem.l2;
     r->theory =
@@ -267,7 +269,7 @@ tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *
 {
     if (!options) return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options are needed.");
     tithe_train_options o = *options;
-    ti_options_complete(&o);
+    ti_options_complete(&o, tithe_train_option_table());
     run r = {.o = &o};
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
@@ -364,8 +366,7 @@ void ti_run_free(run *r)
         free(r->lanes[l].scratch);
     }
     tithe_exchange_free(r->exchange);
-    tithe_codec_free(r->codec);
-    tithe_codec_free(r->downlink);
+    ti_exchange_methods_free(&r->methods);
     for (size_t i = 0; i < r->cost_count; i++) tithe_cost_free(r->costs[i]);
     free(r->costs);
     free(r->rank_costs);

@@ -4,6 +4,7 @@
 
 #include "base/description.h"
 #include "comm/link_estimate.h"
+#include "exchange/options.h"
 #include "learn/average.h"
 #include "learn/checkpoint_file.h"
 #include "learn/estimate.h"
@@ -30,11 +31,9 @@ typedef struct run {
     const tithe_estimator *estimator;
     double estimator_params[TITHE_MAX_PARAMS];
     estimate estimate;
-    void **scratch; /* of each lane */
-    const tithe_feedback *feedback, *downlink_feedback;
-    const tithe_tuner *tuner, *downlink_tuner;
-    tithe_codec *codec, *downlink;
-    tithe_cost **costs; /* cost_count of them */
+    void **scratch;           /* of each lane */
+    exchange_methods methods; /* codecs, feedback, tuners */
+    tithe_cost **costs;       /* cost_count of them */
     size_t cost_count;
     const tithe_cost **rank_costs; /* of each worker; NULL: the first for all */
     tithe_comm *own, *comm;        /* own: where all workers are here; NULL: the comm of the options */

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/spec.h"
 #include "comm/comm.h"
 #include "exchange/exchange.h"
 #include "learn/run_options.h"
@@ -17,11 +16,11 @@
 tithe_train_options ti_run_resolved(const run *r)
 {
     tithe_train_options o = *r->o;
-    o.codec = tithe_codec_spec(r->codec);
-    o.downlink = r->downlink ? tithe_codec_spec(r->downlink) : NULL;
-    o.feedback = r->feedback->name;
-    o.downlink_feedback = r->downlink_feedback->name;
-    o.tuner = r->tuner->name;
+    o.codec = tithe_codec_spec(r->methods.codec);
+    o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
+    o.feedback = r->methods.feedback->name;
+    o.downlink_feedback = r->methods.downlink_feedback->name;
+    o.tuner = r->methods.tuner->name;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
     if (r->estimator) { /* --batch, however it was said */
@@ -31,15 +30,14 @@ tithe_train_options ti_run_resolved(const run *r)
     if (!r->exchange) return o;
     o.scheme = r->exchange->scheme->name;
     o.collective = r->exchange->collective_name;
-    const int leader = ti_spec_find(r->exchange->scheme->params, "leader");
-    if (leader >= 0) o.leader = tithe_leaders()[(size_t)r->exchange->scheme_params[leader]]->name;
+    o.leader = ti_exchange_leader_name(r->exchange);
     return o;
 }
 
 void ti_describe_options(const tithe_train_options *o, unsigned flags, describe_what what, description *d)
 {
     char room[OPTION_ROOM];
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++) {
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++) {
         if (!(row->flags & flags)) continue;
         const char *value = ti_option_write(o, row, room);
         if (value && row->flags & TITHE_OPTION_EVERYWHERE) value = "yes";
@@ -58,13 +56,15 @@ static tithe_status hash_file(const char *path, uint64_t *hash, tithe_error *err
     *hash = 0;
     for (size_t length; (length = fread(piece, 1, sizeof piece, file)) > 0;)
         *hash = XXH3_64bits_withSeed(piece, length, *hash);
+    const bool failed = ferror(file);
     fclose(file);
+    if (failed) return ti_fail(error, TITHE_E_FILE, 0, "Cannot read '%.140s' to its end.", path);
     return TITHE_OK;
 }
 
 static tithe_status describe_sampling(run *r, tithe_error *error)
 {
-    uint64_t hash;
+    uint64_t hash = 0;
     const char *how = r->o->sampling;
     if (strcmp(how, "uniform") == 0 || strcmp(how, "importance") == 0) return TITHE_OK;
     const tithe_status status = hash_file(how, &hash, error);

@@ -2,26 +2,26 @@
  * walks it, so an option that is added here is added everywhere. */
 #include "learn/run_options.h"
 
+#include "exchange/options.h"
+
 #include <math.h>
 
-/* clang-format off */
-#define PLACE(field) .place = offsetof(tithe_train_options, field), .size = sizeof(((tithe_train_options *)0)->field)
-/* clang-format on */
+#define OPTIONS tithe_train_options
+#define PLACE OPTION_PLACE
 
 enum {
     AGREES = TITHE_OPTION_AGREES,
     EVERYWHERE = TITHE_OPTION_EVERYWHERE,
-    SERVER = TITHE_OPTION_SERVER,
     SAVED = TITHE_OPTION_SAVED,
     CHANGES = TITHE_OPTION_CHANGES,
     PARTS = TITHE_OPTION_PARTS,
     /* What shapes the steps: the same everywhere and to the end; and of that what the server of a star does with them. */
     SHAPES = AGREES | SAVED,
-    SHAPES_MESSAGES = AGREES | SAVED | SERVER,
+    SHAPES_MESSAGES = OPTION_SHAPES_MESSAGES,
     ENDS = AGREES | SAVED | CHANGES | TITHE_OPTION_ENDS
 };
 
-static const tithe_train_option table[] = {
+static const tithe_option table[] = {
     /* ---- the problem. How data is read shows in its contents, which the handshake compares besides. */
     {"data", "NAME|FILE",
      "a file (LIBSVM text or IDX images, plain or .gz, .bz2, .xz), a name in the directory TITHE_DATA, or "
@@ -71,48 +71,10 @@ static const tithe_train_option table[] = {
     {"no-optimum", NULL, "do not look for the minimum: faster to start, no gap", NULL, TITHE_OPTION_FLAG,
      SHAPES | CHANGES, PLACE(no_optimum)},
 
-    /* ---- messages */
-    {"codec", "SPEC",
-     "how messages are compressed, such as 'topk:keep=0.01|natural'; without a level, the tuner chooses one",
-     "all|raw", TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(codec)},
-    {"downlink", "SPEC",
-     "the same for the way back from the server; without a level, the server tunes its own message", NULL,
-     TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(downlink)},
-    {"feedback", "NAME", "none, ec or ef21 (default: ec for biased codecs)", NULL, TITHE_OPTION_TEXT,
-     SHAPES_MESSAGES, PLACE(feedback)},
-    {"downlink-feedback", "NAME", "the server's own: none or ec", "none", TITHE_OPTION_TEXT, SHAPES_MESSAGES,
-     PLACE(downlink_feedback)},
-    {"scheme", "NAME", "auto, dense, gather, star or artopk", "auto", TITHE_OPTION_TEXT, SHAPES_MESSAGES,
-     PLACE(scheme)},
-    {"collective", "NAME",
-     "auto, or what the scheme can use: ring, tree, star, direct, allgather, or native, the MPI library's "
-     "own",
-     "auto", TITHE_OPTION_TEXT, SHAPES_MESSAGES | CHANGES, PLACE(collective)},
-    {"leader", "HOW",
-     "of artopk: round-robin, variance (who selected the most energy) or auto (default round-robin)", NULL,
-     TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(leader)},
-    {"bucket", "off|layer|SIZE",
-     "send a step in several messages: one for each layer, or layers fused and cut to SIZE such as 1MiB; "
-     "codec "
-     "and level are each message's own",
-     "off", TITHE_OPTION_BUCKET, SHAPES_MESSAGES, PLACE(bucket_bytes)},
-    {"overlap", "on|off", "with --bucket: send one while the next is encoded", "on", TITHE_OPTION_CHOICE,
-     SAVED | CHANGES, PLACE(overlap), .choices = "off|on"},
-    {"tuner", "NAME",
-     "fixed: the level that the codec states; cat: in each step the one that buys the most progress per cost "
-     "(default: cat if the codec leaves it open)",
-     NULL, TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(tuner)},
-    {"level", "local|shared",
-     "tuned: a level for each worker, or one for all, from the sum of what it buys them", "local",
-     TITHE_OPTION_CHOICE, SHAPES_MESSAGES, PLACE(shared_level), .choices = "local|shared"},
-    {"cost", "SPEC",
-     "what a message costs, see `tithe list costs`; several with semicolons between them are given to the "
-     "workers in turn",
-     "bits", TITHE_OPTION_TEXT, SHAPES_MESSAGES, PLACE(cost)},
+/* ---- messages */
+#include "exchange/option_rows.h"
     {"clients", "N/round", "so many workers, drawn anew, take part in each step (default all)", NULL,
      TITHE_OPTION_CLIENTS, SHAPES_MESSAGES, PLACE(clients), .min = 1, .max = 100000},
-    {"count", "frame|paper", "what is charged: real frames or the papers' bits", "frame", TITHE_OPTION_CHOICE,
-     SHAPES_MESSAGES, PLACE(count_paper), .choices = "frame|paper"},
     {"network", "SPEC",
      "compute the time on a network instead of taking it: latency=1ms,bandwidth=100Mbit,compute=10ms, C1, "
      "C2, "
@@ -120,9 +82,6 @@ static const tithe_train_option table[] = {
      NULL, TITHE_OPTION_TEXT, SHAPES | CHANGES, PLACE(network)},
     {"threads", "N", "threads (default: TITHE_THREADS, or all processors)", NULL, TITHE_OPTION_WHOLE, 0,
      PLACE(threads), .min = 1, .max = 256},
-    {"deterministic", NULL, "refuse what cannot promise the same result everywhere", NULL, TITHE_OPTION_FLAG,
-     SAVED | CHANGES, PLACE(deterministic)},
-
     /* ---- parts of a run */
     {"checkpoint", "FILE", "write the state of the run there when it ends or is stopped", NULL,
      TITHE_OPTION_TEXT, EVERYWHERE | PARTS, PLACE(checkpoint)},
@@ -134,7 +93,7 @@ static const tithe_train_option table[] = {
     {.name = NULL},
 };
 
-const tithe_train_option *tithe_train_option_table(void)
+const tithe_option *tithe_train_option_table(void)
 {
     return table;
 }

@@ -6,6 +6,7 @@
 #include "comm/comm.h"
 #include "learn/run_description.h"
 #include "learn/run_options.h"
+#include "serve/serve.h"
 
 /* "500+20": as many as there is room for are taken. False: it is none such. */
 static bool read_layers(run *r, const description_row *row)
@@ -42,7 +43,7 @@ static bool needs(const char *key)
 {
     char name[40];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(key, " "), key);
-    const tithe_train_option *row = ti_option_find(name);
+    const tithe_option *row = ti_option_find(name);
     return row && row->flags & TITHE_OPTION_SERVER;
 }
 
@@ -75,8 +76,9 @@ static tithe_status accept(void *context, const char *text, tithe_error *error)
     return status ? status : compare(r, text, error);
 }
 
-static tithe_status step(void *context, tithe_error *error)
+static tithe_status step(void *context, unsigned exchange, tithe_error *error)
 {
+    (void)exchange; /* a run has one */
     run *r = context;
     if (!r->exchange) return ti_fail(error, TITHE_E_CORRUPT, 0, "A step came before the workers had agreed.");
     return tithe_exchange_serve(r->exchange, error);
@@ -102,13 +104,13 @@ tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *
     if (!options || !options->comm || options->comm->local)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A server is a process of its own, without ranks.");
     tithe_train_options o = *options;
-    ti_options_complete(&o);
+    ti_options_complete(&o, tithe_train_option_table());
     run r = {.o = &o, .comm = options->comm, .lane_count = 1};
     r.comm->phase = "serving them";
     tithe_status status = ti_run_codecs(&r, error);
     if (!status) {
         const comm_service service = {.context = &r, .accept = accept, .step = step, .state = state};
-        status = ti_comm_serve(r.comm, &service, error);
+        status = ti_serve(r.comm, &service, error);
     }
     if (status) ti_comm_give_up(r.comm, error ? error->text : tithe_status_text(status));
     ti_run_free(&r);

@@ -53,7 +53,7 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->kept_least = r->measured > 0 ? r->kept_least : NAN;
     result->speedup_mean = r->speedup_sum / measured;
     result->speedup_least = r->measured > 0 ? r->speedup_least : NAN;
-    result->residual_most = isnan(r->threshold) || !r->feedback->scaled ? NAN : r->residual_most;
+    result->residual_most = isnan(r->threshold) || !r->methods.feedback->scaled ? NAN : r->residual_most;
     result->link = r->link.now;
     result->probe_bytes = r->link.probe_bytes;
     result->constants = r->constants;
@@ -103,7 +103,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     if (!options || !result)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");
     tithe_train_options o = *options;
-    ti_options_complete(&o);
+    ti_options_complete(&o, tithe_train_option_table());
     default_end(&o);
     run r = {.o = &o, .link = ti_link_start()};
     double *x = result->x;

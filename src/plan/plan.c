@@ -16,8 +16,7 @@ static void write_options(const tithe_scheme *scheme, const char *collective, do
                           size_t room)
 {
     int used = snprintf(text, room, "--scheme %s --collective %s", scheme->name, collective);
-    if (!scheme->whole)
-        used += snprintf(text + used, room - (size_t)used, " --codec topk:keep=%.12g", keep);
+    if (!scheme->whole) used += snprintf(text + used, room - (size_t)used, " --codec topk:keep=%.12g", keep);
     if (scheme->back) snprintf(text + used, room - (size_t)used, " --downlink topk:keep=%.12g", keep);
 }
 
@@ -30,8 +29,7 @@ tithe_plan_row ti_plan_row(const tithe_plan_request *q, const tithe_scheme *sche
         .keep = l->keep,
         .rounds = tithe_rounds_count(rounds),
         .bytes = tithe_rounds_bytes(rounds),
-        .codec_seconds =
-            rounds->encoded * l->encode + rounds->decoded * l->decode + rounds->formed * l->form,
+        .codec_seconds = rounds->encoded * l->encode + rounds->decoded * l->decode + rounds->formed * l->form,
         .network_seconds = tithe_rounds_seconds(rounds, &q->link),
     };
     row.seconds = row.network_seconds + row.codec_seconds;
@@ -162,7 +160,9 @@ static tithe_status expect_sense(const tithe_plan_request *q, tithe_error *error
 {
     if (!(q->params >= 1) || !isfinite(q->params))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A gradient has at least one number, not %g.", q->params);
-    if (q->workers < 1) return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is at least one worker.");
+    if (q->workers < 1 || q->workers > TITHE_PLAN_WORKERS)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A plan is for 1 to %d workers, not %u.",
+                       TITHE_PLAN_WORKERS, q->workers);
     if (!(q->link.latency >= 0) || !isfinite(q->link.latency))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A latency is not negative, but this one is %g s.",
                        q->link.latency);

@@ -25,6 +25,12 @@ refused 'unknown verb' 'nearest is encode.*list, check, encode, decode, inspect'
 refused 'unknown option' 'nearest is --seed' "$TITHE" encode raw in.f32 OUT --sede 3
 refused 'unknown option with =' 'nearest is --rank' "$TITHE" encode raw in.f32 OUT --rnak=3
 refused 'single dash' 'nearest is' "$TITHE" encode raw in.f32 OUT -s 3
+refused 'abbreviation' "no option '--see', the nearest is --seed" "$TITHE" encode raw in.f32 OUT --see 3
+refused 'abbreviation with =' "no option '--see'" "$TITHE" encode raw in.f32 OUT --see=3
+refused 'words of dashes' "no option '--sede', the nearest is --seed" "$TITHE" encode raw in.f32 OUT -sede 3
+refused 'no name' "no option '--'" "$TITHE" encode raw in.f32 OUT --=3
+refused 'a flag with a value' "--no-map takes no value; leave '=yes' out" "$TITHE" plan --no-map=yes
+refused '-- as value' '--json needs a value' "$TITHE" encode raw in.f32 OUT --json -- more
 refused 'too few' 'usage: tithe encode SPEC IN OUT' "$TITHE" encode raw in.f32
 refused 'too many' "'more' is one argument too many" "$TITHE" encode raw in.f32 OUT more
 refused 'no value' '--seed S' "$TITHE" encode raw in.f32 OUT --seed
@@ -44,6 +50,8 @@ works '=' "$TITHE" encode --seed=7 randk:k=10 --step=3 in.f32 b
 works 'the last one wins' "$TITHE" encode --seed 1 randk:k=10 in.f32 c --seed 18446744073709551615 --step 3 --seed 7
 same 'spellings' a b
 same 'the last one wins' a c
+works 'in any order, whatever the environment' env POSIXLY_CORRECT=1 "$TITHE" encode randk:k=10 --seed 7 in.f32 --step 3 g
+same 'in any order, whatever the environment' a g
 cp in.f32 -- --odd
 works '-- ends options' "$TITHE" encode --seed 7 --step 3 -- randk:k=10 --odd d
 same '-- ends options' a d

@@ -47,7 +47,8 @@ static inline group *group_start(const wanted *w, tithe_exchange_config *config)
         g->downlink =
             codec_with(w->downlink, (tithe_codec_options){.contractive = w->downlink_feedback != NULL});
     if (w->cost) expect(tithe_cost_create(w->cost, &g->cost, &g->error) == TITHE_OK, "%s", g->error.text);
-    *config = (tithe_exchange_config){.comm = &g->comm,
+    *config = (tithe_exchange_config){.size = sizeof(tithe_exchange_config),
+                                      .comm = &g->comm,
                                       .codec = g->codec,
                                       .feedback = g->feedback,
                                       .downlink = g->downlink,

@@ -1,15 +1,15 @@
-/* test_open.c - an exchange from two words is the one from a config. */
+/* test_open.c - an exchange from text is the one from a config. */
 #include "exchange/group.h"
 
 enum { N = 300, RANKS = 3 };
 
-static void two_words_are_a_config(void **state)
+static void text_is_a_config(void **state)
 {
     (void)state;
     tithe_comm comm = ranks_here(RANKS);
     tithe_exchange *ex = NULL;
     tithe_error error = {0};
-    assert_int_equal(tithe_exchange_open(&comm, "topk:keep=0.1", "ec", N, &ex, &error), TITHE_OK);
+    assert_int_equal(tithe_exchange_open(&comm, "codec=topk:keep=0.1;seed=77", N, &ex, &error), TITHE_OK);
     group *g = group_make(&(wanted){.codec = "topk:keep=0.1", .feedback = "ec", .ranks = RANKS, .n = N});
     static float update[N];
     for (unsigned k = 0; k < 5; k++) {
@@ -32,18 +32,50 @@ static void what_makes_no_sense_is_refused(void **state)
     tithe_comm comm = ranks_here(2);
     tithe_exchange *ex = NULL;
     tithe_error error = {0};
-    assert_int_equal(tithe_exchange_open(&comm, "nothing", "ec", N, &ex, &error), TITHE_E_SPEC);
-    assert_true(tithe_exchange_open(&comm, "topk:keep=0.1", "never", N, &ex, &error) != TITHE_OK);
-    assert_non_null(strstr(error.text, "ef21")); /* what there is */
-    assert_int_equal(tithe_exchange_open(NULL, "raw", NULL, N, &ex, &error), TITHE_E_ARGUMENT);
+    static const struct {
+        const char *text, *word; /* that the sentence has */
+    } wrong[] = {{"codec=nothing", "nothing"},
+                 {"codec=topk:keep=0.1;feedback=never", "ef21"},
+                 {"codecs=raw", "codec, downlink"},
+                 {"topk:keep=0.1", "topk:keep"},
+                 {"codec", "codec"},
+                 {"codec=", "codec"},
+                 {"bucket=3", "bucket"},
+                 {"seed=-1", "seed"},
+                 {"level=some", "local|shared"},
+                 {"scheme=web", "scheme"},
+                 {"codec=raw;;feedback=ec", "option"},
+                 {"deterministic=maybe", "yes or no"},
+                 {"cost=gold", "gold"},
+                 {"tuner=luck", "luck"},
+                 {"downlink-feedback=ec", "downlink"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        expect(tithe_exchange_open(&comm, wrong[i].text, N, &ex, &error) != TITHE_OK, "%s is taken",
+               wrong[i].text);
+        expect(strstr(error.text, wrong[i].word) != NULL, "%s: %s", wrong[i].text, error.text);
+        assert_null(ex);
+    }
+    assert_int_equal(tithe_exchange_open(NULL, "codec=raw", N, &ex, &error), TITHE_E_ARGUMENT);
     assert_null(ex);
-    assert_int_equal(tithe_exchange_open(&comm, "raw", NULL, N, &ex, &error), TITHE_OK); /* no feedback */
-    tithe_exchange_free(ex);
+    static const char *const fine[] = {NULL,
+                                       "",
+                                       "codec=raw",
+                                       "codec=raw;",
+                                       "codec=topk:keep=0.1|natural;overlap=off;bucket=256B",
+                                       "codec=topk|sign;cost=802.15.4;level=shared",
+                                       "deterministic;threads=2",
+                                       "codec=natural;downlink=topk:keep=0.2;downlink-feedback=ec"};
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        expect(tithe_exchange_open(&comm, fine[i], N, &ex, &error) == TITHE_OK, "%s: %s", fine[i],
+               error.text);
+        tithe_exchange_free(ex);
+        ex = NULL;
+    }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(two_words_are_a_config),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(text_is_a_config),
                                        cmocka_unit_test(what_makes_no_sense_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -352,7 +352,9 @@ static void senseless_wishes_are_refused(void **state)
         group_free(g);
     }
     tithe_exchange *ex = NULL;
-    refused(tithe_exchange_create(&(tithe_exchange_config){0}, 3, &ex, &said), TITHE_E_ARGUMENT, "codec");
+    refused(tithe_exchange_create(&(tithe_exchange_config){.size = sizeof(tithe_exchange_config), 0}, 3, &ex,
+                                  &said),
+            TITHE_E_ARGUMENT, "codec");
     tithe_exchange_free(NULL);
 }
 

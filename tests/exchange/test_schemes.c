@@ -214,9 +214,11 @@ static void totals_are_of_one_exchange(void **state)
     (void)state;
     group *g = group_make(&(wanted){.codec = "all|raw", .ranks = RANKS, .n = N});
     tithe_exchange *other = NULL;
-    assert_int_equal(
-        tithe_exchange_create(&(tithe_exchange_config){.comm = &g->comm, .codec = g->codec}, N, &other, NULL),
-        TITHE_OK);
+    assert_int_equal(tithe_exchange_create(&(tithe_exchange_config){.size = sizeof(tithe_exchange_config),
+                                                                    .comm = &g->comm,
+                                                                    .codec = g->codec},
+                                           N, &other, NULL),
+                     TITHE_OK);
     float *x = gradients_make(RANKS, N, 0);
     for (unsigned k = 0; k < 2; k++) {
         group_put_all(g, x, 0.5);

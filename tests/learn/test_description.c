@@ -178,7 +178,7 @@ static void expect_refusal(const group *g, const sample *s, const char *who)
 static void what_has_to_agree_is_named_on_both_sides(void **state)
 {
     (void)state;
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++) {
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++) {
         if (!(row->flags & (TITHE_OPTION_AGREES | TITHE_OPTION_EVERYWHERE)) ||
             strcmp(row->name, "network") == 0)
             continue;
@@ -211,7 +211,7 @@ static void a_network_is_refused_by_name(void **state)
 static void a_server_compares_what_it_needs(void **state)
 {
     (void)state;
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++) {
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++) {
         if (!(row->flags & TITHE_OPTION_SERVER)) continue;
         const sample *s = sample_of(row->name);
         expect(s != NULL, "the server needs --%s: give it two values in this test", row->name);
@@ -244,7 +244,7 @@ static void a_default_that_is_stated_is_no_difference(void **state)
         group *g = group_start(server);
         process *odd = &g->all[server ? PAIR : 1];
         for (unsigned i = 0; i < g->count; i++) set(&g->all[i], "codec", "topk:k=2");
-        for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++)
+        for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
             if (row->fallback && strcmp(row->name, "workers") != 0 && strcmp(row->name, "codec") != 0)
                 set(odd, row->name, row->fallback);
         for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
@@ -422,7 +422,7 @@ static void flags_are_where_they_should_be(void **state)
     static const char *const of_messages[] = {
         "workers", "seed",   "codec", "downlink", "feedback", "downlink-feedback", "scheme", "collective",
         "leader",  "bucket", "tuner", "level",    "cost",     "clients",           "count",  NULL};
-    for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++) {
+    for (const tithe_option *row = tithe_train_option_table(); row->name; row++) {
         const unsigned together = TITHE_OPTION_AGREES | TITHE_OPTION_EVERYWHERE;
         expect(!(row->flags & together) == in_list(own, row->name), "--%s and the others", row->name);
         expect(!(row->flags & TITHE_OPTION_SAVED) == in_list(not_saved, row->name), "--%s, saved", row->name);
@@ -469,7 +469,7 @@ static int remove_folder(void **state)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--names") == 0) {
-        for (const tithe_train_option *row = tithe_train_option_table(); row->name; row++) puts(row->name);
+        for (const tithe_option *row = tithe_train_option_table(); row->name; row++) puts(row->name);
         return 0;
     }
     const struct CMUnitTest tests[] = {

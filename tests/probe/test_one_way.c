@@ -33,7 +33,8 @@ static void nothing_arrives_early(void **state)
         }
         ti_probe_one_way(&link, shortest);
         expect(link.link.latency >= LATENCY * (1 - 1e-12), "seed %u: latency %g", seed, link.link.latency);
-        expect(link.link.bandwidth > 0 && isfinite(link.link.bandwidth), "seed %u: bandwidth %g", seed, link.link.bandwidth);
+        expect(link.link.bandwidth > 0 && isfinite(link.link.bandwidth), "seed %u: bandwidth %g", seed,
+               link.link.bandwidth);
         for (size_t i = 1; i < LENGTHS; i++)
             expect(link.points[i].seconds >= link.points[i - 1].seconds, "seed %u: length %zu", seed, i);
     }

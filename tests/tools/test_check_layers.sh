@@ -87,6 +87,12 @@ try_symbols cli/a.c 'int ti_low(void); int a(void) { return ti_low(); }' 'cli/a.
 try_symbols src/base/a.c 'int tithe_high(void); int ti_a(void) { return tithe_high(); }' 'must not need'
 rm "$work/tree/src/base/a.c" # its object stays behind, as in a build directory that is older than a move
 "$check" "$work/tree" "$work/build" > /dev/null || { echo 'an object without a source counts' && exit 1; }
+mkdir -p "$work/build/CMakeFiles/former.dir/src/base" # and so does that of a file that went to another target
+cp "$work/build/CMakeFiles/any.dir/src/base/a.c.o" "$work/build/CMakeFiles/former.dir/src/base/low.c.o"
+touch -d '1 hour ago' "$work/build/CMakeFiles/former.dir/src/base/low.c.o"
+"$check" "$work/tree" "$work/build" > /dev/null || { echo 'the older of two objects counts' && exit 1; }
+touch "$work/build/CMakeFiles/former.dir/src/base/low.c.o"
+if "$check" "$work/tree" "$work/build" > /dev/null; then echo 'the newer of two objects does not count' && exit 1; fi
 rm -rf "$work/build"
 if "$check" "$work/tree" "$work/build" > /dev/null; then echo 'accepted a build without objects' && exit 1; fi
 echo 'check_layers accepts this tree and refuses the bad ones'

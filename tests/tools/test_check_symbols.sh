@@ -25,10 +25,14 @@ good='int tithe_one(int x) { return x; } const char *tithe_two(void) { return ""
 far='int tithe_far(void) { return 1; }' near='int tithe_near(void) { return 1; }'
 stranger='int check_row(void) { return 1; }'
 
-shared() # name, source text, libraries
+public='TITHE_0 { global: *; };'
+private='TITHE_0 { global: tithe_*; local: *; }; TITHE_PRIVATE { global: ti_*; };'
+
+shared() # name, versions, source text, libraries
 {
-    echo "$2" > "$work/part.c"
-    "${CC:-cc}" -shared -fPIC "$work/part.c" -o "$work/lib$1.so" -Wl,--no-as-needed "${@:3}"
+    echo "$3" > "$work/part.c"
+    echo "$2" > "$work/part.map"
+    "${CC:-cc}" -shared -fPIC "$work/part.c" -o "$work/lib$1.so" "-Wl,--no-as-needed,--version-script=$work/part.map" "${@:4}"
 }
 
 archive() # name, source text
@@ -50,27 +54,34 @@ expect() # what the check must answer; empty: no complaint
     fi
 }
 
-shared tithe "$good"
+shared tithe "$private" "$good"
+archive tithe "$good"
 expect ''
-shared tithe "$good" -lm
+shared tithe "$private" "$good" -lm
 expect ''
-shared tithe "$good int helper(void) { return 1; }"
-expect 'helper: a name of libtithe.so must start with tithe_.'
-shared tithe "$good int ti_helper(void) { return 1; }"
-expect 'ti_helper: a name of libtithe.so must start with tithe_.'
-shared tithe "$good int tithe_extra(void) { return 1; }"
+shared tithe "$public" "$good int helper(void) { return 1; }"
+expect 'helper: a name of libtithe.so must start with tithe_ or ti_.'
+shared tithe "$private" "$good int ti_helper(void) { return 1; }"
+expect ''
+shared tithe "$public" "$good int ti_helper(void) { return 1; }"
+expect 'ti_helper: exported by libtithe.so as TITHE_0 in place of TITHE_PRIVATE.'
+shared tithe 'TITHE_PRIVATE { global: *; };' "$good"
+expect 'tithe_one: exported by libtithe.so as TITHE_PRIVATE in place of TITHE_0.'
+shared tithe '{ global: *; };' "$good"
+expect 'tithe_one: exported by libtithe.so as no version in place of TITHE_0.'
+shared tithe "$private" "$good int tithe_extra(void) { return 1; }"
 expect 'tithe_extra: exported by libtithe.so, but no header of it declares it'
-shared tithe "${good#*\}}"
+shared tithe "$private" "${good#*\}}"
 expect 'tithe_one: declared TITHE_API, but not exported by libtithe.so.'
-shared tithe "$good int tithe_train(void) { return 1; }"
+shared tithe "$private" "$good int tithe_train(void) { return 1; }"
 expect 'tithe_train: exported by libtithe.so, but no header of it declares it'
 
 mkdir "$work/elsewhere"
 echo "$far" > "$work/part.c"
 "${CC:-cc}" -shared -fPIC "$work/part.c" -o "$work/elsewhere/libother.so"
-shared tithe "$good" "$work/elsewhere/libother.so"
+shared tithe "$private" "$good" "$work/elsewhere/libother.so"
 expect 'the library must need nothing beyond the C library'
-shared tithe "$good"
+shared tithe "$private" "$good int ti_helper(void) { return 1; }" -Wl,-soname,libtithe.so.0
 
 archive tithe "$good int ti_helper(void) { return 1; } static int mine; int *ti_mine(void) { return &mine; }"
 expect ''
@@ -80,25 +91,37 @@ archive tithe "${good%const int*}"
 expect 'tithe_three: declared TITHE_API, but not exported by libtithe.a.'
 archive tithe "$good"
 
-archive tithe_learn "int tithe_train(void) { return 1; } int *message;"
+train='int tithe_train(void) { return 1; }' looks_inside='int ti_helper(void);'
+archive tithe_learn "$train int *message;"
 expect 'message: a name of libtithe_learn.a must start with tithe_ or ti_.'
 archive tithe_learn "int ti_other(void) { return 1; }"
 expect 'tithe_train: declared TITHE_API, but not exported by libtithe_learn.a.'
-archive tithe_learn "int tithe_train(void) { return 1; }"
+archive tithe_learn "$train"
+expect 'libtithe_learn: there must be both, libtithe_learn.a and libtithe_learn.so.'
+shared tithe_learn "$public" "$looks_inside int tithe_train(void) { return ti_helper(); }" "$work/libtithe.so"
+expect ''
+shared tithe_learn "$private" "$train int ti_learn(void) { return 1; }"
+expect 'ti_learn: a name of libtithe_learn.so must start with tithe_.'
+shared tithe_learn "$public" "$train"
 expect ''
 
 archive tithe_mpi "$far"
+shared tithe_mpi "$public" "$far"
 expect '' # the other transport may have been left out
+shared tithe_mpi "$public" "$looks_inside int tithe_far(void) { return ti_helper(); }" "$work/libtithe.so"
+expect 'ti_helper: libtithe_mpi.so must do with what is public in libtithe.'
+shared tithe_mpi "$public" "$far"
 archive tithe_mpi "$far $stranger"
 expect 'check_row: a name of libtithe_mpi.a'
 archive tithe_mpi "$far"
 archive tithe_zmq "int ti_zmq(void) { return 1; }"
 expect 'tithe_near: declared TITHE_API, but not exported by libtithe_mpi.a and libtithe_zmq.a.'
 archive tithe_zmq "$near"
+shared tithe_zmq "$public" "$near"
 expect ''
-shared tithe_zmq "$near $stranger"
+shared tithe_zmq "$public" "$near $stranger"
 expect 'check_row: a name of libtithe_zmq.so must start with tithe_.'
-rm "$work/libtithe_zmq.so"
+shared tithe_zmq "$public" "$near"
 
 archive tithe_new "$stranger"
 expect 'libtithe_new.a: no library is called so'

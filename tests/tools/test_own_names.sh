@@ -7,6 +7,7 @@ trap 'rm -rf "$work"' EXIT
 cmake --install "$TITHE_BUILD" --prefix "$work/prefix" > "$work/install.log"
 libdir=$(dirname "$(find "$work/prefix" -name libtithe.a)")
 export PKG_CONFIG_PATH=$libdir/pkgconfig
+find "$libdir" -maxdepth 1 -name 'lib*.so*' -delete # archives are meant
 
 cat > "$work/own.c" << 'C'
 #include <stdio.h>
@@ -36,8 +37,7 @@ link_with() # name of a part, whose archive is linked as a whole
 {
     local compiler=${CC:-cc} libs
     [ "$1" != tithe_mpi ] || compiler=$(sed -n 's/^MPI_C_COMPILER:[A-Z]*=//p' "$TITHE_BUILD/CMakeCache.txt")
-    libs="$(pkg-config --libs "$1") -lm -pthread"
-    libs=${libs/-l$1 /$libdir/lib$1.a } # the archive, where there is a shared library beside it
+    libs=$(pkg-config --static --libs "$1")
     # shellcheck disable=SC2086 # several words
     "$compiler" "$work/own.c" -o "$work/own" -Wl,--whole-archive "$libdir/lib$1.a" -Wl,--no-whole-archive $libs
 }

@@ -275,6 +275,20 @@ def roles_of_the_file():
         same(whole, json.loads(texts[0]), "roles", moved=True)
 
 
+def only_rank_0_sees_the_file():
+    """The other ranks are given the options of the first part, as they were; --l2 was not among them."""
+    options = [*DATA, "--codec", "topk:keep=0.1", "--transport", "mpi", "--workers", "2"]
+    file, parts = path("on-one-host"), []
+    check(run([*mpirun(2), tithe, "train", *options, "--steps", "5", "--checkpoint", file]).returncode == 0, "one host: first part")
+    one = mpirun(1)
+    for where in (file, path("not-there")):
+        parts.append([tithe, "train", *options, "--steps", "10", "--resume", where, "--json", "-"])
+    both = run([*mpirun(1), *parts[0], ":", *one[one.index("-n"):], *parts[1]])
+    whole = run([*mpirun(2), tithe, "train", *options, "--steps", "10", "--json", "-"])
+    check(both.returncode == 0 and json.loads(both.stdout)["model_hash"] == json.loads(whole.stdout)["model_hash"],
+          f"only rank 0 sees the file: exit {both.returncode}: {both.stderr!r}")
+
+
 def version_2():
     """A file that Tithe wrote before options had a table: resumed with the options of then, and with none."""
     file = os.path.join(os.environ["TITHE_SOURCE"], "tests", "transport", "version-2.tithe")
@@ -373,6 +387,8 @@ bad_files(transports)
 options_of_the_file(transports)
 if "zmq" in transports:
     roles_of_the_file()
+if "mpi" in transports:
+    only_rank_0_sees_the_file()
 version_2()
 by_the_page()
 trace()

@@ -25,7 +25,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$TITHE_BUILD" --prefix "$work/prefix" > "$work/install.log"
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name tithe_mpi.pc)")
-export PKG_CONFIG_PATH
+export PKG_CONFIG_PATH LD_LIBRARY_PATH=${PKG_CONFIG_PATH%/pkgconfig}
 cd "$work"
 
 start() # ranks, program

@@ -2,6 +2,7 @@
 are not collected, but summed part by part; and shorter ones fit where the vector would."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,10 @@ failed = 0
 if not os.path.exists(program) or not shutil.which(mpirun):
     print(f"SKIP: no {mpirun}, or a build without MPI")
     sys.exit(77)
+with open(os.path.join(os.environ["TITHE_BUILD"], "CMakeCache.txt"), encoding="utf-8") as file:
+    if re.search(r"^TITHE_SANITIZE:[A-Z]*=.", file.read(), re.M):
+        print("SKIP: a sanitizer takes memory of its own")
+        sys.exit(77)
 
 
 def growth(ranks, codec):

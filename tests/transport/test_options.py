@@ -68,6 +68,16 @@ def over_mpi():
         check(all("Rank 0 has " + words[0] in line and "rank 2 has " + words[1] in line for line in said), f"mpi, {name}: {said}")
 
 
+def workers_over_mpi():
+    """Another number of workers than mpirun started, with a cost for each of them: a sentence, and nothing read behind the end."""
+    for workers, ranks in (("2", 5), ("7", 3)):
+        more = ["--workers", workers, "--codec", "topk", "--level", "shared", "--cost", "802.15.4;802.15.4"]
+        process = start([*mpirun(ranks), tithe, "train", "--transport", "mpi", *RUN, *more])
+        errors = end(process, f"mpi, {workers} workers")
+        check(process.returncode == 2 and f"There are {ranks} ranks, but {workers} workers" in errors,
+              f"mpi, {ranks} ranks and {workers} workers: exit {process.returncode}: {errors!r}")
+
+
 def roles(server, workers):
     endpoint = f"tcp://127.0.0.1:{free_port()}"
     common = [tithe, "train", "--transport", "zmq", "--workers", str(len(workers)), *RUN]
@@ -106,6 +116,7 @@ for name in ("mpi", "zmq"):
         print(f"SKIP: no {name} in this build, or no mpirun")
 if "mpi" in transports:
     over_mpi()
+    workers_over_mpi()
 if "zmq" in transports:
     over_zmq()
 shutil.rmtree(folder, ignore_errors=True)

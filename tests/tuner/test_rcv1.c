@@ -165,7 +165,8 @@ static double four_workers(const char *spec, const char *feedback, double target
     assert_int_equal(tithe_cost_create("802.15.4", &cost, NULL), TITHE_OK);
     const tithe_feedback *kind = NULL;
     assert_int_equal(tithe_feedback_find(feedback, &kind, NULL, &error), TITHE_OK);
-    const tithe_exchange_config config = {.comm = &comm,
+    const tithe_exchange_config config = {.size = sizeof(tithe_exchange_config),
+                                          .comm = &comm,
                                           .codec = codec,
                                           .feedback = kind,
                                           .scheme = "gather",

@@ -1,6 +1,6 @@
-/* agree.h - what agree.c and the server's loop in together.c know of each other. */
-#ifndef COMM_AGREE_H
-#define COMM_AGREE_H
+/* handshake.h - what handshake.c and the loop of a server know of each other. */
+#ifndef COMM_HANDSHAKE_H
+#define COMM_HANDSHAKE_H
 
 #include "comm/comm.h"
 

@@ -1,4 +1,4 @@
-/* together.c - sums among all processes, and what a server without ranks does for them.
+/* fold.c - sums among all processes, and calls to a server without ranks (src/serve).
  *
  * Where every process has ranks (MPI), numbers are handed along the ranks, each adding its own, and the last one tells
  * all. Where there is a server without ranks (ZeroMQ), all send to it, and it folds in the same order. Both give the same
@@ -9,29 +9,16 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "comm/agree.h"
+#include "comm/calls.h"
+#include "comm/handshake.h"
 #include "comm/link_estimate.h"
-
-enum {
-    CALL_FOLD = 1,
-    CALL_AGREE = 2,
-    CALL_STEP = 3,
-    CALL_END = 4,
-    CALL_COUNT = 5,
-    CALL_COLLECT = 6,
-    CALL_DELIVER = 7,
-    CALL_STATE = 8,
-    CALL_PING = 9,
-    MOST_ASKED = 1024,   /* numbers in a fold that is timed */
-    FOLD_BLOCK = 1 << 16 /* numbers: a server holds so many of each rank, however long the vector is */
-};
 
 bool ti_comm_has_own_server(const tithe_comm *comm)
 {
     return comm->transport && comm->server == comm->size;
 }
 
-static void fold(comm_fold how, double *values, const double *more, size_t n)
+void ti_comm_fold_in(comm_fold how, double *values, const double *more, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const bool most = how == COMM_MOST || (how == COMM_ASK && i + 1 == n);
@@ -58,13 +45,15 @@ tithe_status ti_comm_call_judge(tithe_comm *comm, tithe_error *error)
     return call(comm, CALL_AGREE, 0, 0, error);
 }
 
-tithe_status ti_comm_call_server(tithe_comm *comm, tithe_error *error)
+tithe_status ti_comm_call_server(tithe_comm *comm, unsigned exchange, tithe_error *error)
 {
-    return call(comm, CALL_STEP, 0, 0, error);
+    return call(comm, CALL_STEP, exchange, 0, error);
 }
 
 tithe_status ti_comm_dismiss_server(tithe_comm *comm, tithe_error *error)
 {
+    if (comm->dismissed) return TITHE_OK;
+    comm->dismissed = true;
     return call(comm, CALL_END, 0, 0, error);
 }
 
@@ -96,8 +85,8 @@ void ti_comm_give_up(tithe_comm *comm, const char *why)
 
 /* ---- folding ------------------------------------------------------------------------------------------------ */
 
-static tithe_status to_everybody(tithe_comm *comm, unsigned from, const void *bytes, size_t length,
-                                 tithe_error *error)
+tithe_status ti_comm_to_everybody(tithe_comm *comm, unsigned from, const void *bytes, size_t length,
+                                  tithe_error *error)
 {
     tithe_status status = TITHE_OK;
     for (unsigned r = 0; r < comm->size && !status; r++)
@@ -115,10 +104,10 @@ static tithe_status fold_along(tithe_comm *comm, comm_fold how, double *values, 
     if (rank > 0) {
         status = ti_comm_receive(comm, rank, rank - 1, room, bytes, error);
         if (status) return status;
-        fold(how, room, values, n); /* theirs first: rank order */
+        ti_comm_fold_in(how, room, values, n); /* theirs first: rank order */
         memcpy(values, room, bytes);
     }
-    if (rank == last) return to_everybody(comm, last, values, bytes, error);
+    if (rank == last) return ti_comm_to_everybody(comm, last, values, bytes, error);
     const double start = clock_now();
     status = ti_comm_send(comm, rank, rank + 1, values, bytes, error);
     if (!status) status = ti_comm_flush(comm, error);
@@ -199,122 +188,4 @@ tithe_status ti_comm_collect(tithe_comm *comm, unsigned rank, void *bytes, size_
 tithe_status ti_comm_deliver(tithe_comm *comm, unsigned rank, void *bytes, size_t length, tithe_error *error)
 {
     return pass_block(comm, CALL_DELIVER, rank, bytes, length, error);
-}
-
-/* ---- the server ---------------------------------------------------------------------------------------------- */
-
-/* When did the message come that was just asked for? Nobody knows (NAN) unless it was waited for: others wait in a queue. */
-static double arrival(const tithe_comm *comm, double waited_before)
-{
-    const double moment = 2e-5; /* seconds that it takes to find one there */
-    return comm->waited - waited_before > moment ? clock_now() : NAN;
-}
-
-/* The numbers of rank 0 come with its call. Of the others, one after the other is asked first. */
-static tithe_status fold_timed(tithe_comm *comm, double *rows, double *came, size_t n, tithe_error *error)
-{
-    const unsigned size = comm->size, first = comm->seen.updates++;
-    const double sent = (double)comm->sent_bytes;
-    tithe_status status = TITHE_OK;
-    for (unsigned i = 0; i < size && !status; i++) {
-        const unsigned r = i == 0 ? 0 : 1 + (first + i) % (size - 1);
-        const double waited = comm->waited;
-        status = ti_comm_receive(comm, comm->server, r, rows + r * (n + 2), n * sizeof *rows, error);
-        if (r) came[r] = arrival(comm, waited);
-    }
-    for (unsigned r = 1; r < size && !status; r++) fold(COMM_ASK, rows, rows + r * (n + 2), n);
-    for (unsigned r = 0; r < size && !status; r++) {
-        double *row = rows + r * (n + 2);
-        if (r) memcpy(row, rows, n * sizeof *row);
-        row[n] = clock_now() - came[r];
-        row[n + 1] = sent;
-        status = ti_comm_send(comm, comm->server, r, row, (n + 2) * sizeof *row, error);
-    }
-    return status ? status : ti_comm_flush(comm, error);
-}
-
-static tithe_status serve_asked(tithe_comm *comm, size_t n, double called, tithe_error *error)
-{
-    const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
-    double *rows = n <= MOST_ASKED ? malloc((n + 3) * comm->size * sizeof *rows) : NULL;
-    if (!rows)
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
-    double *came = rows + (n + 2) * comm->size;
-    came[0] = called;
-    const tithe_status status = fold_timed(comm, rows, came, n, error);
-    free(rows);
-    ti_comm_uncount(comm, sent, messages);
-    return status;
-}
-
-static tithe_status serve_fold(tithe_comm *comm, comm_fold how, size_t n, tithe_error *error)
-{
-    double *values = n <= UINT32_MAX ? malloc(2 * n * sizeof *values) : NULL;
-    if (!values)
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
-    tithe_status status = TITHE_OK;
-    for (unsigned r = 0; r < comm->size && !status; r++) {
-        double *to = r ? values + n : values;
-        status = ti_comm_receive(comm, comm->server, r, to, n * sizeof *to, error);
-        if (!status && r) fold(how, values, to, n);
-    }
-    if (!status) status = to_everybody(comm, comm->server, values, n * sizeof *values, error);
-    free(values);
-    return status;
-}
-
-static tithe_status relay(tithe_comm *comm, unsigned from, unsigned to, uint64_t length, tithe_error *error)
-{
-    if (from >= comm->size || to >= comm->size || length > COMM_BLOCK)
-        return ti_fail(error, TITHE_E_CORRUPT, 0,
-                       "The first worker asked for %llu bytes of rank %u for rank %u.",
-                       (unsigned long long)length, from, to);
-    void *bytes = malloc((size_t)length + 1);
-    if (!bytes) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to pass on a block.");
-    tithe_status status = ti_comm_receive(comm, comm->server, from, bytes, (size_t)length, error);
-    if (!status) status = ti_comm_send(comm, comm->server, to, bytes, (size_t)length, error);
-    if (!status) status = ti_comm_flush(comm, error);
-    free(bytes);
-    return status;
-}
-
-tithe_status ti_comm_serve(tithe_comm *comm, const comm_service *service, tithe_error *error)
-{
-    for (;;) {
-        uint8_t bytes[COMM_CALL_BYTES];
-        comm->phase = "waiting for the next step";
-        const double waited = comm->waited;
-        tithe_status status = ti_comm_receive(comm, comm->server, 0, bytes, sizeof bytes, error);
-        const double called = arrival(comm, waited);
-        if (status) return status;
-        comm->phase = "adding up losses and totals";
-        const uint32_t what = get_u32(bytes);
-        if (what == CALL_END) return TITHE_OK;
-        if (what == CALL_FOLD && get_u32(bytes + 4) == COMM_ASK) {
-            status = serve_asked(comm, (size_t)get_u64(bytes + 8), called, error);
-        } else if (what == CALL_FOLD) {
-            status = serve_fold(comm, (comm_fold)get_u32(bytes + 4), (size_t)get_u64(bytes + 8), error);
-        } else if (what == CALL_PING) {
-            status = ti_comm_answer_ping(comm, get_u32(bytes + 4), get_u64(bytes + 8), error);
-        } else if (what == CALL_AGREE) {
-            status = ti_comm_judge(comm, NULL, service, error);
-        } else if (what == CALL_STEP) {
-            status = service->step(service->context, error);
-        } else if (what == CALL_COLLECT) {
-            status = relay(comm, get_u32(bytes + 4), 0, get_u64(bytes + 8), error);
-        } else if (what == CALL_DELIVER) {
-            status = relay(comm, 0, get_u32(bytes + 4), get_u64(bytes + 8), error);
-        } else if (what == CALL_STATE && service->state) {
-            status = service->state(service->context, get_u32(bytes + 4) != 0, get_u64(bytes + 8), error);
-        } else if (what == CALL_COUNT) {
-            uint8_t count[8];
-            put_u64(count, comm->sent_bytes);
-            status = ti_comm_send(comm, comm->server, 0, count, sizeof count, error);
-            if (!status) status = ti_comm_flush(comm, error);
-        } else {
-            status =
-                ti_fail(error, TITHE_E_CORRUPT, 0, "The first worker asked for something that there is not.");
-        }
-        if (status) return status;
-    }
 }

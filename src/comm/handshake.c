@@ -1,6 +1,6 @@
-/* agree.c - the handshake: everybody tells the server what it was started with, and the server tells everybody whether that
+/* handshake.c - the handshake: everybody tells the server what it was started with, and the server tells everybody whether that
  * is the same. A text may have any length, so its length goes ahead of it. */
-#include "comm/agree.h"
+#include "comm/handshake.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,8 @@ tithe_status ti_comm_judge(tithe_comm *comm, const char *text, const comm_servic
         if (!status) compare(text ? text : first, theirs, r, &verdict);
         free(theirs);
     }
-    if (!status && !verdict.text[0] && service) service->accept(service->context, first, &verdict);
+    if (!status && !verdict.text[0] && service && service->accept)
+        service->accept(service->context, first, &verdict);
     free(first);
     return status ? status : announce(comm, &verdict, error);
 }

@@ -1,0 +1,81 @@
+/* options.c - see options.h. */
+#include "exchange/options.h"
+
+#include "base/status.h"
+#include "codec/codec.h"
+
+#define OPTIONS exchange_options
+const tithe_option ti_exchange_option_table[] = {
+#include "exchange/option_rows.h"
+    {"seed", "S", "of all that is random", "1", TITHE_OPTION_WHOLE, OPTION_SHAPES_MESSAGES,
+     OPTION_PLACE(seed), .max = UINT64_MAX},
+    {"threads", "N", "threads of this process", "1", TITHE_OPTION_WHOLE, 0, OPTION_PLACE(threads), .min = 1,
+     .max = 256},
+    {.name = NULL},
+};
+
+const tithe_option *tithe_exchange_option_table(void)
+{
+    return ti_exchange_option_table;
+}
+
+/* ---- what the names stand for ------------------------------------------------------------------------------- */
+
+static tithe_status make_codec(const char *spec, bool contractive, bool open, tithe_codec **codec,
+                               tithe_error *error)
+{
+    const tithe_codec_options options = {.contractive = contractive, .open_level = open};
+    return tithe_codec_create(spec, &options, codec, error);
+}
+
+/* What a codec wants that nobody said: feedback, where it is biased; a tuner, where it states no level. */
+static tithe_status look_at(const char *spec, const char **feedback, const char **tuner, tithe_error *error)
+{
+    tithe_codec *codec;
+    const tithe_status status = make_codec(spec, false, true, &codec, error);
+    if (status) return status;
+    const bool unbiased = tithe_codec_claims(codec, 1000).traits & TITHE_UNBIASED;
+    if (feedback && !*feedback) *feedback = unbiased ? "none" : "ec";
+    if (tuner && !*tuner) *tuner = codec->has_level ? "fixed" : "cat";
+    tithe_codec_free(codec);
+    return TITHE_OK;
+}
+
+static tithe_status find_way(const char *spec, const char *feedback, const char *tuner,
+                             const tithe_feedback **keeper, const tithe_tuner **chooser, double *params,
+                             tithe_codec **codec, tithe_error *error)
+{
+    tithe_status status = look_at(spec, &feedback, &tuner, error);
+    if (!status) status = tithe_feedback_find(feedback, keeper, NULL, error);
+    if (!status) status = tithe_tuner_find(tuner, chooser, params, error);
+    if (!status)
+        status = make_codec(spec, (*keeper)->contracts || (*chooser)->tunes, (*chooser)->tunes, codec, error);
+    return status;
+}
+
+tithe_status ti_exchange_find(const char *codec, const char *feedback, const char *tuner,
+                              const char *downlink, const char *downlink_feedback, exchange_methods *m,
+                              tithe_error *error)
+{
+    const char *keeps = downlink_feedback ? downlink_feedback : "none";
+    *m = (exchange_methods){0};
+    tithe_status status = find_way(codec ? codec : "all|raw", feedback, tuner, &m->feedback, &m->tuner,
+                                   m->tuner_params, &m->codec, error);
+    if (!status && downlink)
+        status = find_way(downlink, keeps, NULL, &m->downlink_feedback, &m->downlink_tuner, NULL,
+                          &m->downlink, error);
+    else if (!status)
+        status = tithe_feedback_find(keeps, &m->downlink_feedback, NULL, error);
+    if (!status && downlink_feedback && m->downlink_feedback->keeps && !downlink)
+        status = ti_fail(
+            error, TITHE_E_SPEC, 0,
+            "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");
+    return status;
+}
+
+void ti_exchange_methods_free(exchange_methods *m)
+{
+    tithe_codec_free(m->codec);
+    tithe_codec_free(m->downlink);
+    *m = (exchange_methods){0};
+}
