@@ -43,10 +43,11 @@ typedef struct tithe_step_shape {
 } tithe_step_shape;
 
 typedef struct tithe_scheme {
-    const char *name, *summary, *paper;
-    bool whole;                     /* takes the gradients as they are: no frames */
-    bool forms;                     /* put only forms what is to be sent; run makes the messages */
-    bool back;                      /* sends a frame back, which a downlink codec may compress */
+    const char *name, *summary, *paper; /* paper NULL: of no paper */
+    const tithe_param *params;          /* NULL: none */
+    bool whole;                         /* takes the gradients as they are: no frames */
+    bool forms;                         /* put only forms what is to be sent; run makes the messages */
+    bool back;                          /* sends a frame back, which a downlink codec may compress */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
     /* Another default for this configuration. NULL: the first one. */
     const char *(*collective)(const struct tithe_exchange_config *config);
@@ -65,8 +66,28 @@ typedef struct tithe_scheme {
     void (*relearn)(tithe_exchange *ex, const double *numbers);
 } tithe_scheme;
 TITHE_API const tithe_scheme *const *tithe_schemes(void); /* ends with NULL */
+/* From its spec; params takes TITHE_MAX_PARAMS values, NAN where nothing was stated, or is NULL. */
+TITHE_API tithe_status tithe_scheme_find(const char *spec, const tithe_scheme **scheme, double *params,
+                                         tithe_error *error);
 /* The collective that a scheme uses under this name ('allgather' is a ring that passes frames on); NULL: it cannot. */
 TITHE_API const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, const char *name);
+
+/* Who leads, under a scheme whose ranks all take the indices of one (artopk). A function of numbers that all ranks have. */
+struct tithe_leader_state;
+typedef struct tithe_leader {
+    const char *name, *summary, *paper;
+    const tithe_param *params;
+    bool known;    /* before anybody has selected, so that only the leader has to */
+    bool measures; /* what a step gains, for which the energies of all ranks are gathered */
+    unsigned slot; /* of its gains in the state */
+    /* The rule of the coming step. NULL: itself. */
+    const struct tithe_leader *(*next)(const struct tithe_leader_state *s);
+    /* The rank that leads; energies[r] is what rank r selected. NULL: `next` names one that can tell. */
+    unsigned (*choose)(const struct tithe_leader_state *s, const double *energies, unsigned size);
+} tithe_leader;
+TITHE_API const tithe_leader *const *tithe_leaders(void); /* ends with NULL */
+TITHE_API tithe_status tithe_leader_find(const char *spec, const tithe_leader **leader, double *params,
+                                         tithe_error *error);
 
 /* What must outlive the exchange: everything that is pointed to. */
 typedef struct tithe_exchange_config {
@@ -83,6 +104,7 @@ typedef struct tithe_exchange_config {
     const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
     bool deterministic;                  /* refuse what gives other bits on other transports */
     const tithe_tuner *tuner;            /* NULL: the level of the codec */
+    const double *tuner_params;          /* from tithe_tuner_find; NULL: its defaults */
     bool shared_level;                   /* one level for all ranks, from the sum of their curves (tuner.h) */
     const tithe_tuner *downlink_tuner;   /* the server's own: how much goes back; NULL: as the codec says */
     const tithe_cost *cost;              /* NULL: bits */
@@ -189,7 +211,7 @@ TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a
 TITHE_API float *tithe_exchange_aggregate(tithe_exchange *ex);
 /* The server's own; every process has room for it, but only that of the server is used. */
 TITHE_API float *tithe_exchange_server_kept(tithe_exchange *ex);
-/* Numbers that the scheme learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
+/* Numbers that the scheme and the tuner learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
  * `numbers`, if that is not NULL. */
 TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);
 TITHE_API void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers);

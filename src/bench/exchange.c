@@ -45,7 +45,7 @@ static tithe_status open_exchange(const bench_job *job, struct bench_group_of_ra
     const bool star = strcmp(job->row->scheme, "star") == 0, dense = strcmp(job->row->scheme, "dense") == 0;
     const tithe_feedback *ec = NULL;
     tithe_status status = make(job, made, error);
-    if (!status) status = tithe_feedback_find(dense ? "none" : "ec", &ec, error);
+    if (!status) status = tithe_feedback_find(dense ? "none" : "ec", &ec, NULL, error);
     if (status) return status;
     const tithe_exchange_config config = {.size = sizeof(tithe_exchange_config),
                                           .comm = (*made)->comm,
@@ -109,7 +109,8 @@ static tithe_status reduce_open(bench_job *job, tithe_error *error)
 {
     tithe_status status = make(job, &job->ranks, error);
     if (status) return status;
-    job->ranks->how = tithe_collective_find(job->row->scheme);
+    status = tithe_collective_find(job->row->scheme, &job->ranks->how, NULL, error);
+    if (status) return status;
     for (unsigned r = 0; r < job->row->ranks; r++) {
         job->ranks->vectors[r] = malloc(job->v->n * sizeof(float));
         if (!job->ranks->vectors[r])

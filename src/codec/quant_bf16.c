@@ -40,7 +40,6 @@ static void bf16_claims(const tithe_quant_call *c, tithe_claims *claims)
 const tithe_quantizer ti_quant_bf16 = {
     .name = "bf16",
     .summary = "16 bits: bfloat16, the range of f32",
-    .paper = "-",
     .params = bf16_params,
     .id = 2,
     .rounds = true,

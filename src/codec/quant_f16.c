@@ -40,7 +40,6 @@ static void f16_claims(const tithe_quant_call *c, tithe_claims *claims)
 const tithe_quantizer ti_quant_f16 = {
     .name = "f16",
     .summary = "16 bits: IEEE half precision",
-    .paper = "-",
     .params = f16_params,
     .id = 1,
     .rounds = true,

@@ -32,7 +32,7 @@ tithe_status ti_artopk_open_values(tithe_exchange *ex, artopk *a, tithe_error *e
     a->values = calloc(comm->local + 1, sizeof *a->values);
     for (unsigned i = 0; a->values && i < comm->local; i++)
         enough &= (a->values[i] = calloc(a->room + 1, sizeof(float))) != NULL;
-    if (!codec->quantizer->exact) {
+    if (!ti_exchange_sums(codec)) {
         const tithe_codec_options options = {.contractive = codec->contractive};
         const tithe_status status = tithe_codec_make(selector_of_all(), NULL, codec->quantizer,
                                                      codec->quantizer_params, &options, &a->part, error);

@@ -1,10 +1,13 @@
 /* create.c - an exchange from its configuration: the scheme, the collective, and all memory that steps will need. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spec.h"
 #include "codec/codec.h"
 #include "exchange/buckets.h"
 #include "feedback/kinds.h"
+#include "tuner/search.h"
 
 /* ---- what is asked for --------------------------------------------------------------------------------- */
 
@@ -13,21 +16,37 @@ static bool is_auto(const char *name)
     return !name || strcmp(name, "auto") == 0;
 }
 
-static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme,
+/* --leader is older than artopk:leader=, and means the same. */
+static tithe_status find_leader(const tithe_exchange_config *c, const tithe_scheme *scheme, double *params,
+                                tithe_error *error)
+{
+    static const char leader[] = "leader";
+    if (c->leader && ti_spec_find(scheme->params, leader) < 0)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "The scheme '%s' has no leader: take --scheme artopk, or leave --leader out.",
+                       scheme->name);
+    const tithe_status status =
+        ti_spec_shorthand(scheme->name, scheme->params, leader, c->leader, params, error);
+    if (!status) ti_spec_defaults(scheme->params, params);
+    return status;
+}
+
+const char *ti_exchange_leader_name(const tithe_exchange *ex)
+{
+    const int place = ti_spec_find(ex->scheme->params, "leader");
+    return place < 0 ? NULL : tithe_leaders()[(size_t)ex->scheme_params[place]]->name;
+}
+
+static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme, double *params,
                                 tithe_error *error)
 {
     if (is_auto(c->scheme)) {
-        const bool dense = strcmp(tithe_codec_spec(c->codec), "all|raw") == 0 && !c->feedback->keeps;
+        const bool dense = ti_exchange_sums_whole(c->codec) && !c->feedback->keeps;
+        for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) params[i] = NAN;
         *scheme = c->downlink ? &ti_scheme_star : dense ? &ti_scheme_dense : &ti_scheme_gather;
         return TITHE_OK;
     }
-    for (const tithe_scheme *const *s = tithe_schemes(); *s; s++)
-        if (strcmp((*s)->name, c->scheme) == 0) {
-            *scheme = *s;
-            return TITHE_OK;
-        }
-    return ti_fail(error, TITHE_E_SPEC, 0,
-                   "There is no scheme '%s': take auto, dense, gather, star or artopk.", c->scheme);
+    return tithe_scheme_find(c->scheme, scheme, params, error);
 }
 
 /* The name as the scheme lists it; NULL: it does not. */
@@ -41,8 +60,10 @@ static const char *listed(const tithe_scheme *scheme, const char *name)
 /* The schedule of frames that go to all is a ring, under a name of its own. */
 const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, const char *name)
 {
-    if (!listed(scheme, name)) return NULL;
-    return tithe_collective_find(strcmp(name, "allgather") == 0 ? "ring" : name);
+    const char *known_as = listed(scheme, name);
+    for (const tithe_collective *const *c = tithe_collectives(); known_as && *c; c++)
+        if (strcmp((*c)->name, known_as) == 0 || ((*c)->also && strcmp((*c)->also, known_as) == 0)) return *c;
+    return NULL;
 }
 
 /* As it was asked for, or the scheme's default. */
@@ -101,15 +122,12 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
                                  tithe_error *error)
 {
     const char *why = scheme->refuse ? scheme->refuse(c) : NULL;
-    if (!why && c->tuner && c->tuner->refuse) why = c->tuner->refuse(c->codec);
-    if (!why && c->downlink_tuner && c->downlink && c->downlink_tuner->refuse)
-        why = c->downlink_tuner->refuse(c->downlink);
-    if (!why && c->shared_level && (!c->tuner || scheme->whole))
+    if (!why && c->tuner->refuse) why = c->tuner->refuse(c->codec);
+    if (!why && c->downlink && c->downlink_tuner->refuse) why = c->downlink_tuner->refuse(c->downlink);
+    if (!why && c->shared_level && (!c->tuner->tunes || scheme->whole))
         why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
     if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
         why = "Frames go between processes with one rank each, or stay in one process with all of them.";
-    if (!why && c->leader && scheme != &ti_scheme_artopk)
-        why = "Only the scheme 'artopk' has a leader: take --scheme artopk, or leave --leader out.";
     if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
         why = "The server's own feedback is none or ec.";
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
@@ -161,14 +179,14 @@ static exchange_way make_way(const tithe_exchange *ex, const tithe_codec *codec,
                           .n = ex->n,
                           .capacity = larger(tithe_codec_bound(codec, ex->n), 1),
                           .scratch_size = tithe_codec_scratch(codec, ex->n),
-                          .tuner_scratch_size = tuner ? tuner->scratch(codec, ex->n) : 0};
+                          .tuner_scratch_size = tuner->scratch(codec, ex->n)};
 }
 
 static bool make_lane(const exchange_way *way, bool measure, exchange_lane *lane)
 {
     bool enough = true;
     lane->scratch = room(way->scratch_size, 1, &enough);
-    if (way->tuner) lane->tuner_scratch = room(way->tuner_scratch_size, 1, &enough);
+    lane->tuner_scratch = room(way->tuner_scratch_size, 1, &enough);
     if (way->feedback->works || measure) lane->work = room(way->n, sizeof(float), &enough);
     return enough;
 }
@@ -234,6 +252,18 @@ static tithe_status fail_memory(const tithe_exchange *ex, tithe_error *error)
                    ex->config.comm->local, ex->n);
 }
 
+static tithe_status open_tuner(tithe_exchange *ex, tithe_error *error)
+{
+    exchange_way *up = &ex->up;
+    const tithe_param *table = up->tuner->params;
+    double params[TITHE_MAX_PARAMS];
+    if (!up->tuner->open) return TITHE_OK;
+    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++)
+        params[i] = ex->config.tuner_params ? ex->config.tuner_params[i] : NAN;
+    ti_spec_defaults(table, params);
+    return up->tuner->open(up->codec, ex->n, params, &up->tuner_state, error);
+}
+
 static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, tithe_error *error)
 {
     bool enough = true;
@@ -243,8 +273,9 @@ static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, t
     const tithe_exchange_config *c = &ex->config;
     ex->up = make_way(ex, c->codec, c->feedback, c->tuner);
     ex->down = make_way(ex, c->downlink ? c->downlink : ex->raw, c->downlink_feedback,
-                        c->downlink ? c->downlink_tuner : NULL);
-    if (c->shared_level) status = find_levels(ex, error);
+                        c->downlink ? c->downlink_tuner : &ti_tuner_fixed);
+    status = open_tuner(ex, error);
+    if (!status && c->shared_level) status = find_levels(ex, error);
     if (status) return status;
     ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
     ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);
@@ -284,10 +315,14 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
             "exchange are needed.");
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
+    if (!c.tuner) c.tuner = &ti_tuner_fixed;
+    if (!c.downlink_tuner) c.downlink_tuner = &ti_tuner_fixed;
     const tithe_scheme *scheme = NULL;
     const tithe_collective *collective = NULL;
     const char *known_as = NULL;
-    tithe_status status = find_scheme(&c, &scheme, error);
+    double params[TITHE_MAX_PARAMS];
+    tithe_status status = find_scheme(&c, &scheme, params, error);
+    if (!status) status = find_leader(&c, scheme, params, error);
     if (!status) status = find_collective(&c, scheme, &collective, &known_as, error);
     if (!status) status = expect_sense(&c, scheme, n, error);
     if (status) return status;
@@ -296,6 +331,7 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
     if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for an exchange.");
     made->config = c;
     made->scheme = scheme;
+    memcpy(made->scheme_params, params, sizeof params);
     made->collective = collective;
     made->collective_name = known_as;
     made->n = n;

@@ -90,7 +90,7 @@ void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_roun
     if (bucket >= ti_exchange_parts(ex)) return;
     const tithe_exchange *part = ti_exchange_part(ex, bucket);
     tithe_step_shape shape = part->shape;
-    shape.collective = part->collective;
+    if (!shape.collective) shape.collective = part->collective; /* resumed: no step was taken here */
     if (part->step > 0) part->scheme->rounds(&shape, rounds);
 }
 

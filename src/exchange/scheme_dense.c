@@ -1,12 +1,9 @@
 /* scheme_dense.c - the gradients themselves, summed by an all-reduce: what compression has to beat. */
-#include <string.h>
-
 #include "exchange/exchange.h"
 
 static const char *refuse(const tithe_exchange_config *config)
 {
-    const char *spec = tithe_codec_spec(config->codec);
-    if (strcmp(spec, "all|raw") != 0)
+    if (!ti_exchange_sums_whole(config->codec))
         return "The scheme 'dense' sends whole gradients: take --codec 'all|raw', or the scheme gather or "
                "star.";
     if (config->feedback && config->feedback->keeps)

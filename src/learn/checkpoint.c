@@ -161,7 +161,8 @@ static tithe_status pass_all(const passage *p, double *accounts)
         status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_aggregate(r->exchange), r->size);
     if (!status && parts & PART_SERVER)
         status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_server_kept(r->exchange), r->size);
-    if (!status && parts & PART_ANCHOR) status = pass(p, EVERYBODY, KIND_F64, r->estimate.anchor, r->size);
+    if (!status && parts & PART_ANCHOR)
+        status = pass(p, EVERYBODY, KIND_F64, r->estimator->saved(&r->estimate), r->size);
     if (!status && parts & PART_MEAN) status = pass(p, EVERYBODY, KIND_F64, r->average.mean, r->size);
     if (!status && parts & PART_BEFORE) status = pass(p, EVERYBODY, KIND_F64, r->average.before, r->size);
     if (!status && parts & PART_CLIENTS) status = pass(p, EVERYBODY, KIND_U32, r->clients, r->comm->size);

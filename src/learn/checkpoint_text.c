@@ -14,13 +14,13 @@
 
 uint32_t ti_checkpoint_parts(const run *r)
 {
-    const char *kind = r->o->average; /* which is made last */
-    const bool averages = kind && strcmp(kind, "none") != 0, tail = averages && strcmp(kind, "tail") == 0;
+    const unsigned vectors = r->average.kind->vectors; /* which are made last */
     return (r->methods.feedback->keeps ? PART_KEPT : 0u) |
            (r->methods.feedback->aggregates ? PART_AGGREGATE : 0u) |
            (tithe_exchange_server_kept(r->exchange) ? PART_SERVER : 0u) |
-           (r->estimate.anchor ? PART_ANCHOR : 0u) | (averages ? PART_MEAN : 0u) | (tail ? PART_BEFORE : 0u) |
-           (r->clients ? PART_CLIENTS : 0u) | (r->momentum ? PART_MOMENTUM : 0u);
+           (r->estimator->saved ? PART_ANCHOR : 0u) | (vectors > 0 ? PART_MEAN : 0u) |
+           (vectors > 1 ? PART_BEFORE : 0u) | (r->clients ? PART_CLIENTS : 0u) |
+           (r->momentum ? PART_MOMENTUM : 0u);
 }
 
 /* Of the options what the next part of the run needs; the end, the collective and the like as they were asked for. */

@@ -19,10 +19,13 @@ struct tithe_estimate {
     const tithe_problem *problem;
     uint64_t seed;
     uint32_t step;
-    size_t batch;
+    size_t batch; /* rows of a worker and step, where there are several */
     sampling rows;
-    /* loopless SVRG: the point at which all workers know their whole gradient, and those gradients */
-    double *anchor, *anchor_gradients;
+    double m;  /* rows per worker, not rounded */
+    void *own; /* the estimator's */
+    tithe_pool *pool;
+    unsigned lanes;       /* threads at most; */
+    void *const *scratch; /* of each of them, for the model */
 };
 
 typedef struct tithe_estimate estimate;
@@ -42,11 +45,13 @@ double ti_estimate_penalty(const estimate *s, const double *x, double *g);
 void ti_estimate_add_row(const estimate *s, uint32_t row, double weight, const double *x, double *g,
                          void *scratch);
 
+/* The pool, if so many numbers are worth waking it. */
+tithe_pool *ti_estimate_pool(const estimate *s, double numbers);
+
 /* The constants of rows that are drawn anew in each step, one or a batch of them: script_L and sigma_star are theirs. */
 tithe_unified ti_drawn_unified(double L, double script_L, double sigma_star, double n, double m);
 double ti_drawn_step_size(double L, double script_L, double n, double m); /* 1 / (4A) */
 
 extern const tithe_estimator ti_estimator_full, ti_estimator_sgd, ti_estimator_minibatch, ti_estimator_lsvrg;
-tithe_status ti_estimator_find(const char *name, const tithe_estimator **estimator, tithe_error *error);
 
 #endif

@@ -28,7 +28,6 @@ static double penalty(const tithe_problem *p, const double *x, double *g)
 const tithe_model ti_model_nonconvex = {
     .name = "nonconvex-logistic",
     .summary = "logistic regression of two labels, with l2 * sum x^2/(1+x^2)",
-    .paper = "-",
     .params = params,
     .task = TITHE_TASK_BINARY,
     .convex = false,

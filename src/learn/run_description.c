@@ -20,14 +20,17 @@ tithe_train_options ti_run_resolved(const run *r)
     o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
     o.feedback = r->methods.feedback->name;
     o.downlink_feedback = r->methods.downlink_feedback->name;
-    o.tuner = r->methods.tuner ? r->methods.tuner->name : "fixed";
+    o.tuner = r->methods.tuner->name;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
-    if (r->estimator) o.batch = r->estimator == &ti_estimator_minibatch ? r->estimate.batch : 1;
+    if (r->estimator) { /* --batch, however it was said */
+        o.estimator = r->estimator->name;
+        o.batch = r->estimate.batch;
+    }
     if (!r->exchange) return o;
     o.scheme = r->exchange->scheme->name;
     o.collective = r->exchange->collective_name;
-    if (r->exchange->scheme == &ti_scheme_artopk && !o.leader) o.leader = "round-robin";
+    o.leader = ti_exchange_leader_name(r->exchange);
     return o;
 }
 

@@ -135,6 +135,7 @@ const tithe_tuner ti_tuner_cat = {
     .name = "cat",
     .summary = "the level that buys the most progress per unit of cost, for this vector",
     .paper = "khirirat2021cat",
+    .tunes = true,
     .refuse = ti_progress_refuse,
     .scratch = cat_scratch,
     .choose = cat_choose,
