@@ -40,6 +40,11 @@ typedef struct tithe_step_shape {
     double values;      /* numbers of each rank at these indices, */
     bool quantized;     /* whose sums are sent as */
     tithe_blocks parts; /* frames by their owners */
+    /* where ranks own parts, to which all send theirs */
+    unsigned owners;        /* ranks that own one */
+    double share, shares;   /* the longest frame to an owner, and all of them together; */
+    double share_frames;    /* how many that are */
+    bool heads, back_heads; /* lengths go ahead of frames, to the owners and back */
 } tithe_step_shape;
 
 typedef struct tithe_scheme {
@@ -48,9 +53,11 @@ typedef struct tithe_scheme {
     bool whole;                         /* takes the gradients as they are: no frames */
     bool forms;                         /* put only forms what is to be sent; run makes the messages */
     bool back;                          /* sends a frame back, which a downlink codec may compress */
+    bool gathers;                       /* every rank gets the frames of all */
+    bool cuts; /* frames are of parts of the vector; back as they came, unless told otherwise */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
-    /* Another default for this configuration. NULL: the first one. */
-    const char *(*collective)(const struct tithe_exchange_config *config);
+    /* Another default for this configuration and so many numbers. NULL: the first one. */
+    const char *(*collective)(const struct tithe_exchange_config *config, size_t n);
     /* NULL, or a sentence: why it cannot be used like this. */
     const char *(*refuse)(const struct tithe_exchange_config *config);
     /* What it keeps of its own. NULL: nothing. */
@@ -95,17 +102,20 @@ typedef struct tithe_exchange_config {
     tithe_comm *comm;
     const tithe_codec
         *codec; /* of floats; with open_level under a tuner; contractive where the feedback asks for it */
-    const tithe_feedback *feedback;          /* NULL: none */
-    const tithe_codec *downlink;             /* of the way back; NULL: all|raw */
-    const tithe_feedback *downlink_feedback; /* the server's own: none or ec */
-    const char *scheme;                  /* NULL or "auto": star with a downlink, dense for all|raw without
-                                              * feedback, otherwise gather */
-    const char *collective;              /* NULL or "auto": the scheme's first */
-    const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
-    bool deterministic;                  /* refuse what gives other bits on other transports */
-    const tithe_tuner *tuner;            /* NULL: the level of the codec */
-    const double *tuner_params;          /* from tithe_tuner_find; NULL: its defaults */
-    bool shared_level;                   /* one level for all ranks, from the sum of their curves (tuner.h) */
+    const tithe_feedback *feedback; /* NULL: none */
+    const tithe_codec *downlink;    /* of the way back; NULL: all|raw, or under shards the codec above */
+    const tithe_feedback
+        *downlink_feedback;     /* the server's or the owners' own: none or ec; NULL: none, or under shards ec
+                                              * where feedback is ec */
+    const char *scheme;         /* NULL or "auto": star with a downlink, dense for all|raw without
+                                              * feedback, shards where the frames of all ranks would be longer than
+                                              * two vectors, otherwise gather */
+    const char *collective;     /* NULL or "auto": the scheme's first */
+    const char *leader;         /* of artopk: round-robin (also NULL), variance or auto */
+    bool deterministic;         /* refuse what gives other bits on other transports */
+    const tithe_tuner *tuner;   /* NULL: the level of the codec */
+    const double *tuner_params; /* from tithe_tuner_find; NULL: its defaults */
+    bool shared_level;          /* one level for all ranks, from the sum of their curves (tuner.h) */
     const tithe_tuner *downlink_tuner;   /* the server's own: how much goes back; NULL: as the codec says */
     const tithe_cost *cost;              /* NULL: bits */
     const tithe_cost *const *rank_costs; /* of each rank, in place of `cost`; NULL: the same for all */

@@ -173,6 +173,8 @@ typedef struct tithe_quantizer {
     bool (*fuses)(const double *params);
     bool (*needs_norm)(const double *params); /* NULL: never */
     bool (*fixed_size)(const double *params); /* NULL: always */
+    /* Numbers that share a norm, which a vector is not cut between. NULL: it may be cut anywhere. */
+    size_t (*bucket)(const double *params);
     uint64_t (*max_bits)(const tithe_quant_call *c);
     /* Write c->count values, none beyond claims.largest unless it saturates, into room for max_bits.
      * `sent` takes what the decoder will see, after the values of its block were read: it may write over

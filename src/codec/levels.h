@@ -141,6 +141,7 @@ static inline unsigned levels_parts(const tithe_quant_call *c)
 
 uint64_t ti_levels_max_bits(const tithe_quant_call *c);
 bool ti_levels_fixed_size(const double *params);
+size_t ti_levels_bucket_of(const double *params);
 bool ti_levels_fuse(const double *params);
 tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c, const float *values,
                               uint8_t *dst, uint64_t *bits, const tithe_sink *sent);

@@ -68,6 +68,7 @@ const tithe_quantizer ti_quant_natdither = {
     .id = 6,
     .fuses = ti_levels_fuse,
     .fixed_size = ti_levels_fixed_size,
+    .bucket = ti_levels_bucket_of,
     .max_bits = ti_levels_max_bits,
     .encode = natdither_encode,
     .check = ti_levels_check,

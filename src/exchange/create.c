@@ -37,16 +37,46 @@ const char *ti_exchange_leader_name(const tithe_exchange *ex)
     return place < 0 ? NULL : tithe_leaders()[(size_t)ex->scheme_params[place]]->name;
 }
 
-static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme, double *params,
-                                tithe_error *error)
+/* Would the frames of all ranks together be longer than what an all-reduce moves, two dense vectors? Frames of all
+ * coordinates would, or nearly so, with three ranks and more. A level that is open may be any. */
+static bool gathers_too_much(const tithe_exchange_config *c, size_t n)
 {
-    if (is_auto(c->scheme)) {
-        const bool dense = ti_exchange_sums_whole(c->codec) && !c->feedback->keeps;
-        for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) params[i] = NAN;
-        *scheme = c->downlink ? &ti_scheme_star : dense ? &ti_scheme_dense : &ti_scheme_gather;
-        return TITHE_OK;
+    const unsigned size = c->comm->size;
+    if (c->codec->selector->source == TITHE_INDICES_ALL) return size >= 3;
+    if (!c->codec->has_level || c->codec->selector->absolute) return false;
+    const size_t entries = ti_codec_max_count(c->codec, n);
+    const double frame = (double)tithe_codec_length(c->codec, n, entries, TITHE_EXCHANGE);
+    return size * frame > 2.0 * sizeof(float) * (double)n;
+}
+
+static const tithe_scheme *choose_scheme(const tithe_exchange_config *c, size_t n)
+{
+    if (c->downlink) return &ti_scheme_star;
+    if (ti_exchange_sums_whole(c->codec) && !c->feedback->keeps) return &ti_scheme_dense;
+    const bool cut = !ti_scheme_shards.refuse(c) && gathers_too_much(c, n);
+    return cut ? &ti_scheme_shards : &ti_scheme_gather;
+}
+
+static tithe_status find_scheme(const tithe_exchange_config *c, size_t n, const tithe_scheme **scheme,
+                                double *params, tithe_error *error)
+{
+    if (!is_auto(c->scheme)) return tithe_scheme_find(c->scheme, scheme, params, error);
+    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) params[i] = NAN;
+    *scheme = choose_scheme(c, n);
+    return TITHE_OK;
+}
+
+/* The way back of a scheme that cuts is as the way there, where nothing else is said; an aggregate has to come back whole. */
+static void settle_back(tithe_exchange_config *c, const tithe_scheme *scheme)
+{
+    if (scheme->cuts && !c->downlink && !c->feedback->aggregates) {
+        c->downlink = c->codec;
+        c->downlink_tuner = c->tuner;
     }
-    return tithe_scheme_find(c->scheme, scheme, params, error);
+    if (!c->downlink_feedback)
+        c->downlink_feedback =
+            scheme->cuts && c->downlink && c->feedback->scaled ? &ti_feedback_ec : &ti_feedback_none;
+    if (!c->downlink_tuner) c->downlink_tuner = &ti_tuner_fixed;
 }
 
 /* The name as the scheme lists it; NULL: it does not. */
@@ -67,10 +97,10 @@ const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, cons
 }
 
 /* As it was asked for, or the scheme's default. */
-static const char *name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme)
+static const char *name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n)
 {
     if (!is_auto(c->collective)) return listed(scheme, c->collective);
-    return scheme->collective ? scheme->collective(c) : scheme->collectives[0];
+    return scheme->collective ? scheme->collective(c, n) : scheme->collectives[0];
 }
 
 static tithe_status refuse_collective(const tithe_scheme *scheme, const char *name, tithe_error *error)
@@ -84,11 +114,11 @@ static tithe_status refuse_collective(const tithe_scheme *scheme, const char *na
                    name);
 }
 
-static tithe_status find_collective(const tithe_exchange_config *c, const tithe_scheme *scheme,
+static tithe_status find_collective(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n,
                                     const tithe_collective **collective, const char **known_as,
                                     tithe_error *error)
 {
-    *known_as = name_collective(c, scheme);
+    *known_as = name_collective(c, scheme, n);
     if (!*known_as) return refuse_collective(scheme, c->collective, error);
     *collective = tithe_scheme_collective(scheme, *known_as);
     if ((*collective)->ordered) return TITHE_OK;
@@ -128,7 +158,9 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
         why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
     if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
         why = "Frames go between processes with one rank each, or stay in one process with all of them.";
-    if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
+    if (!why && c->downlink_feedback->keeps && !c->downlink)
+        why = "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.";
+    if (!why && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
         why = "The server's own feedback is none or ec.";
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
     const tithe_status status = expect_contraction(c->codec, c->feedback, n, error);
@@ -231,8 +263,7 @@ static bool make_server(tithe_exchange *ex, const exchange_slice *slice)
                        true, &ex->server);
 }
 
-/* Frames of other processes: all of them are no longer than the dense vector, or are summed part by part; a server
- * takes one at a time. */
+/* Frames of other processes, where all of them come here; otherwise one at a time, or a dense vector. */
 static bool make_inbox(tithe_exchange *ex)
 {
     bool enough = true;
@@ -241,7 +272,7 @@ static bool make_inbox(tithe_exchange *ex)
     ex->lengths = room(size, sizeof *ex->lengths, &enough);
     ex->length_bytes = room(size + 3, 4, &enough);
     if (!exchange_is_remote(ex)) return enough;
-    ex->inbox_size = larger(ex->up.capacity, ex->n * sizeof(float));
+    ex->inbox_size = larger(ex->up.capacity * (ex->scheme->gathers ? size : 1), ex->n * sizeof(float));
     ex->inbox = room(ex->inbox_size, 1, &enough);
     return enough;
 }
@@ -297,8 +328,7 @@ static tithe_status make_kept(tithe_exchange *ex, tithe_error *error)
     for (unsigned i = 0; enough && c->feedback->keeps && i < c->comm->local; i++)
         ex->workers[i].kept = room(ex->n, sizeof(float), &enough);
     if (c->feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
-    if (c->downlink_feedback && c->downlink_feedback->keeps)
-        ex->server.kept = room(ex->n, sizeof(float), &enough);
+    if (c->downlink_feedback->keeps) ex->server.kept = room(ex->n, sizeof(float), &enough);
     return enough ? TITHE_OK : fail_memory(ex, error);
 }
 
@@ -316,14 +346,16 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
     if (!c.tuner) c.tuner = &ti_tuner_fixed;
-    if (!c.downlink_tuner) c.downlink_tuner = &ti_tuner_fixed;
     const tithe_scheme *scheme = NULL;
     const tithe_collective *collective = NULL;
     const char *known_as = NULL;
     double params[TITHE_MAX_PARAMS];
-    tithe_status status = find_scheme(&c, &scheme, params, error);
-    if (!status) status = find_leader(&c, scheme, params, error);
-    if (!status) status = find_collective(&c, scheme, &collective, &known_as, error);
+    tithe_status status = find_scheme(&c, n, &scheme, params, error);
+    if (status) return status;
+    if (is_auto(c.scheme)) c.scheme = scheme->name; /* its buckets go the same way */
+    settle_back(&c, scheme);
+    status = find_leader(&c, scheme, params, error);
+    if (!status) status = find_collective(&c, scheme, n, &collective, &known_as, error);
     if (!status) status = expect_sense(&c, scheme, n, error);
     if (status) return status;
 
@@ -407,7 +439,7 @@ tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, t
     const tithe_collective *found = NULL;
     const char *known_as = NULL;
     c.collective = collective;
-    tithe_status status = find_collective(&c, ex->scheme, &found, &known_as, error);
+    tithe_status status = find_collective(&c, ex->scheme, ex->n, &found, &known_as, error);
     if (!status) status = expect_sense(&c, ex->scheme, ex->n, error);
     if (status) return status;
     for (unsigned i = 0; i < ti_exchange_parts(ex) && !status; i++) {

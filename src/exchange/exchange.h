@@ -109,7 +109,8 @@ struct tithe_exchange {
     tithe_exchange_record last;
 };
 
-extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk;
+extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk,
+    ti_scheme_shards;
 
 /* The exchanges that send: itself, or its buckets. */
 static inline unsigned ti_exchange_parts(const tithe_exchange *ex)
@@ -145,6 +146,9 @@ tithe_feedback_call ti_exchange_feedback_call(const exchange_way *way, const exc
 tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, exchange_lane *lane,
                                   tithe_call *call, const float *g, double gamma, bool measure,
                                   tithe_error *error);
+/* The same of a sum of messages, on the way back from a server or an owner. */
+tithe_status ti_exchange_compress_back(tithe_exchange *ex, const exchange_way *way, exchange_worker *w,
+                                       tithe_call *call, const float *sum, tithe_error *error);
 /* Its last part: encode at the level of the call, and measure what was left. x is what was formed, where it was. */
 tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
                                 bool formed, const float *x, bool measure, tithe_error *error);

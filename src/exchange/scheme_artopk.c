@@ -53,8 +53,9 @@ static const char *refuse(const tithe_exchange_config *config)
     return NULL;
 }
 
-static const char *default_collective(const tithe_exchange_config *config)
+static const char *default_collective(const tithe_exchange_config *config, size_t n)
 {
+    (void)n;
     return ti_exchange_sums(config->codec) ? "ring" : "direct";
 }
 

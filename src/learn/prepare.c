@@ -134,7 +134,8 @@ static tithe_status choose_step(run *r, tithe_error *error)
     }
     r->facts.step_size = ti_steps_at(&r->steps, 0);
     r->facts.omega_up = up.omega;
-    r->facts.omega_down = r->methods.downlink ? tithe_codec_claims(r->methods.downlink, r->size).omega : 0;
+    const tithe_codec *back = r->exchange->config.downlink;
+    r->facts.omega_down = back ? tithe_codec_claims(back, r->size).omega : 0;
     r->facts.slowdown = NAN;
     if (!r->methods.feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
         r->facts.slowdown =
@@ -154,7 +155,7 @@ static void make_theory(run *r)
     const tithe_claims claims = tithe_codec_claims(r->methods.codec, r->size);
     const bool exact = strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0;
     const bool absolute = claims.traits & TITHE_ABSOLUTE && r->methods.feedback->scaled;
-    if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->methods.downlink ||
+    if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->exchange->config.downlink ||
         r->o->momentum != 0 || r->o->local_steps > 1 || !(exact || absolute) || r->methods.tuner->tunes ||
         r->clients)
         return;
