@@ -219,8 +219,11 @@ TITHE_API unsigned tithe_exchange_buckets(const tithe_exchange *ex);
 TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a local rank */
 /* The mean of all that was sent, where the feedback keeps one: the same on all ranks. */
 TITHE_API float *tithe_exchange_aggregate(tithe_exchange *ex);
-/* The server's own; every process has room for it, but only that of the server is used. */
+/* That of the server, or of the owners of parts: every process has room for all of it, but only what its ranks own is used. */
 TITHE_API float *tithe_exchange_server_kept(tithe_exchange *ex);
+/* What a rank owns of a bucket (shards): how many numbers, and where they begin. 0: nothing. */
+TITHE_API size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket,
+                                      size_t *begin);
 /* Numbers that the scheme and the tuner learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
  * `numbers`, if that is not NULL. */
 TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);

@@ -9,15 +9,25 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/spec.h"
 #include "codec/codec.h"
 #include "coll/coll.h"
 #include "exchange/shards.h"
 
 enum { HEAD_BYTES = 4 };
 
+/* Does the selector go by layers, which parts cut through? */
+static bool goes_by_layers(const tithe_codec *codec)
+{
+    const int per = ti_spec_find(codec->selector->params, "per");
+    return per >= 0 && codec->selector_params[per] > 0;
+}
+
 static const char *refuse(const tithe_exchange_config *config)
 {
-    const tithe_selector *selector = tithe_codec_selector(config->codec);
+    const tithe_selector *selector = config->codec->selector;
+    if (goes_by_layers(config->codec) || (config->downlink && goes_by_layers(config->downlink)))
+        return "The scheme 'shards' cuts through layers: leave per=layer out, or take --bucket layer.";
     if (selector->source == TITHE_INDICES_GIVEN)
         return "The scheme 'shards' cuts the vector, and indices that are given hold for the whole: take "
                "another selector.";

@@ -151,7 +151,7 @@ tithe_call ti_shards_call(const tithe_exchange *ex, const tithe_codec *codec, un
 {
     const shards *s = ex->own;
     tithe_call call = ti_exchange_call(ex, rank, lane->scratch, scratch_size);
-    call.tensor = ex->tensor * s->count + part;
+    call.tensor = ex->tensor * ex->config.comm->size + part;
     call.segments = NULL;
     call.segment_count = 0;
     call.level = ti_codec_level_of_part(codec, shard_length(s, part), ex->n);
@@ -193,7 +193,8 @@ tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane
         call.pool = pool;
         status =
             ti_exchange_compress(&way, &one, lane, &call, g + s->begin[p], gamma, ex->config.measure, error);
-        if (status && error && status == TITHE_E_NONFINITE) error->position += s->begin[p];
+        if (status == TITHE_E_NONFINITE) /* where in the whole vector? */
+            ti_exchange_expect_finite(g, ex->n, error);
         s->up.info[local * s->count + p] = one.info;
         w->info.bytes += one.info.bytes;
         w->info.entries += one.info.entries;
@@ -259,4 +260,12 @@ tithe_status ti_shards_take(tithe_exchange *ex, unsigned part, size_t length, fl
     if (!status) status = tithe_decode_add(codec, &call, frame, length, (float)weight, at, n, error);
     ex->totals.decode += clock_now() - start;
     return status;
+}
+
+size_t ti_shards_owned(const tithe_exchange *ex, unsigned rank, size_t *begin)
+{
+    const shards *s = ex->own;
+    const unsigned part = s->part[rank];
+    *begin = part < s->count ? s->begin[part] : ex->n;
+    return part < s->count ? shard_length(s, part) : 0;
 }

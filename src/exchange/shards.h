@@ -52,5 +52,7 @@ tithe_status ti_shards_answer(tithe_exchange *ex, unsigned part, tithe_error *er
 /* Set the part's numbers of the update from its owner's frame. */
 tithe_status ti_shards_take(tithe_exchange *ex, unsigned part, size_t length, float *update,
                             tithe_error *error);
+/* The numbers that a rank owns: how many, and from where on. */
+size_t ti_shards_owned(const tithe_exchange *ex, unsigned rank, size_t *begin);
 
 #endif

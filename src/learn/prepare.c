@@ -293,7 +293,8 @@ static void fill_facts(run *r)
     f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
     f->estimator = chosen.estimator;
     f->codec = chosen.codec;
-    f->downlink = chosen.downlink ? chosen.downlink : "";
+    const tithe_codec *back = r->exchange->config.downlink; /* given, or the scheme's own choice */
+    f->downlink = back ? tithe_codec_spec(back) : "";
     f->feedback = chosen.feedback;
     f->scheme = chosen.scheme;
     f->collective = chosen.collective;
