@@ -174,17 +174,6 @@ bool options_sizes(const char *name, const char *text, size_t **sizes, size_t *c
     return true;
 }
 
-static int place_in(const char *choices, const char *word)
-{
-    const size_t length = strlen(word);
-    for (int place = 0;; place++) {
-        const size_t here = strcspn(choices, "|");
-        if (here == length && memcmp(choices, word, length) == 0) return place;
-        if (!choices[here]) return -1;
-        choices += here + 1;
-    }
-}
-
 static bool take_of_run(const option *o, const char *value)
 {
     tithe_error error = {0};
@@ -229,7 +218,7 @@ static bool take_value(const option *o, const char *value)
         return false;
     }
     case OPTION_CHOICE: {
-        const int place = place_in(o->choices, value);
+        const int place = tithe_option_choice(o->choices, value);
         if (place < 0) {
             text_fail("--%s takes one of %s, not '%s'", o->name, o->choices, value);
             return false;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tithe/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -46,6 +48,9 @@ typedef struct tithe_option {
     const char *choices; /* "frame|paper" */
     double unset;        /* a number that stands for "not given" */
 } tithe_option;
+
+/* The place of a word in "a|b|c"; -1: it is none of them. */
+TITHE_API int tithe_option_choice(const char *choices, const char *word);
 
 #ifdef __cplusplus
 }

@@ -26,8 +26,8 @@ typedef struct tithe_zmq_options {
     const char *endpoint; /* tcp://host:port or ipc://path; the server listens there, workers connect to it */
     bool server;          /* this process is the server: it collects, and holds no rank */
     unsigned workers;     /* how many there will be */
-    bool
-        peers; /* workers talk to each other, too, as ring, tree and gather need it; else to the server only */
+    /* Workers talk to each other too, as ring, tree and gather need it: where all of them and the server say so. */
+    bool peers;
     double timeout; /* seconds that a wait may take; 0: 30 */
     /* Asked at least twice a second while something is waited for, now and later; NULL: never. True: the wait ends with
      * TITHE_E_STOPPED. A function that looks at what a signal handler has noted is made for this. */

@@ -118,8 +118,7 @@ static tithe_status read_real(void *o, const tithe_option *row, const char *text
     return TITHE_OK;
 }
 
-/* The place of a word in "a|b|c"; -1: it is none of them. */
-static int place_in(const char *choices, const char *word)
+int tithe_option_choice(const char *choices, const char *word)
 {
     const size_t length = strlen(word);
     for (int place = 0;; place++) {
@@ -132,7 +131,7 @@ static int place_in(const char *choices, const char *word)
 
 static tithe_status read_choice(void *o, const tithe_option *row, const char *text, tithe_error *error)
 {
-    const int place = place_in(row->choices, text);
+    const int place = tithe_option_choice(row->choices, text);
     if (place < 0)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "--%s takes one of %s, not '%.80s'.", row->name,
                        row->argument, text);
@@ -142,7 +141,7 @@ static tithe_status read_choice(void *o, const tithe_option *row, const char *te
 
 static tithe_status read_flag(void *o, const tithe_option *row, const char *text, tithe_error *error)
 {
-    const int place = text ? place_in("no|yes", text) : 1;
+    const int place = text ? tithe_option_choice("no|yes", text) : 1;
     if (place < 0)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "--%s is yes or no, not '%.80s'.", row->name, text);
     put_whole(o, row, (uint64_t)place);

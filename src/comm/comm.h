@@ -121,8 +121,6 @@ tithe_status ti_comm_call_ping(tithe_comm *comm, unsigned rank, uint64_t length,
 bool ti_comm_has_own_server(const tithe_comm *comm);
 /* What this process has sent; the first worker also answers for a server without ranks. */
 tithe_status ti_comm_sent(tithe_comm *comm, double *bytes, tithe_error *error);
-/* Tell everybody that this process cannot go on. */
-void ti_comm_give_up(tithe_comm *comm, const char *why);
 
 /* ---- a message that is timed (ping.c) --------------------------------------------------------------------- */
 

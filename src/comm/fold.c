@@ -78,11 +78,6 @@ tithe_status ti_comm_sent(tithe_comm *comm, double *bytes, tithe_error *error)
     return status;
 }
 
-void ti_comm_give_up(tithe_comm *comm, const char *why)
-{
-    if (comm->transport) comm->transport->give_up(comm->self, why);
-}
-
 /* ---- folding ------------------------------------------------------------------------------------------------ */
 
 tithe_status ti_comm_to_everybody(tithe_comm *comm, unsigned from, const void *bytes, size_t length,

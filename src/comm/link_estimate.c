@@ -27,6 +27,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/median.h"
 #include "comm/comm.h"
 
 enum {
@@ -66,16 +67,10 @@ static double least_latency(const tithe_comm *comm)
 
 /* ---- what it says ----------------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The value below which this share of all lies; without interpolation. */
 static double quantile(double *values, size_t count, double share)
 {
-    qsort(values, count, sizeof *values, by_value);
+    sort_ascending(values, count);
     return values[(size_t)(share * (double)(count - 1))];
 }
 

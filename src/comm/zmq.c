@@ -36,7 +36,8 @@ tithe_status ti_zmq_put(zmq_state *s, unsigned to, uint32_t kind, const void *by
     const zmq_peer *p = &s->peers[to];
     char name[24];
     if (!p->socket)
-        return transport_fail(error, TITHE_E_PEER, to, "There is no connection to %s.",
+        return transport_fail(error, TITHE_E_PEER, to,
+                              "There is no connection to %s: start all with the same scheme.",
                               name_of(s, to, name, sizeof name));
     return ti_wire_send(s->wire, p->socket, &p->name, (const uint32_t[]){kind, s->rank, to}, bytes, length,
                         error);

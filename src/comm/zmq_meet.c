@@ -14,9 +14,9 @@
 
 enum {
     MOST_ADDRESS = 128,
-    HELLO_BYTES = 12 + MOST_ADDRESS,
+    HELLO_BYTES = 8 + MOST_ADDRESS,
     MAGIC = 0x7469, /* "ti" */
-    VERSION = 2     /* of what is said here */
+    VERSION = 3     /* of what is said here */
 };
 
 static const double LOOK = 0.2; /* seconds between two looks at the clock */
@@ -36,8 +36,7 @@ static void write_hello(uint8_t *hello, const tithe_zmq_options *o, const char *
     memset(hello, 0, HELLO_BYTES);
     put_u32(hello, (uint32_t)MAGIC << 16 | VERSION);
     put_u32(hello + 4, o->workers);
-    put_u32(hello + 8, o->peers);
-    snprintf((char *)hello + 12, MOST_ADDRESS, "%s", address);
+    snprintf((char *)hello + 8, MOST_ADDRESS, "%s", address);
 }
 
 enum hello_answer { TAKE_IT, REFUSE_IT, IGNORE_IT };
@@ -79,7 +78,7 @@ static void take_in(zmq_state *s, guests *g, const wire_arrival *a)
     uint8_t *address = g->book + (size_t)g->here * MOST_ADDRESS;
     s->peers[g->here].socket = s->listener;
     s->peers[g->here].name = a->name;
-    memcpy(address, a->body->bytes + 12, MOST_ADDRESS);
+    memcpy(address, a->body->bytes + 8, MOST_ADDRESS);
     address[MOST_ADDRESS - 1] = 0;
     g->here++;
 }
@@ -109,18 +108,13 @@ static void receive_guest(zmq_state *s, const tithe_zmq_options *o, guests *g, c
     }
 }
 
-/* A worker that has another idea of who talks to whom is one of this run all the same. So it is let in, and when all are here
- * all are told, where otherwise the rest would wait for the one that was sent away. */
-static tithe_status expect_agreement(const guests *g, const tithe_zmq_options *o, tithe_error *error)
+/* Where the others listen is told only if all want to know it. Whoever has another idea of who talks to whom is one of this run
+ * all the same: the handshake goes by way of the server, and says what differs. */
+static void close_book(const guests *g, const tithe_zmq_options *o)
 {
-    for (unsigned i = 0; i < g->here; i++)
-        if ((g->book[(size_t)i * MOST_ADDRESS] != 0) !=
-            o->peers) /* who talks to others says where it listens */
-            return transport_fail(
-                error, TITHE_E_MISMATCH, i,
-                "The server and a worker disagree on whether workers talk to each other: give all "
-                "the same --scheme and --downlink.");
-    return TITHE_OK;
+    bool open = o->peers;
+    for (unsigned i = 0; i < g->here; i++) open = open && g->book[(size_t)i * MOST_ADDRESS];
+    if (!open) memset(g->book, 0, (size_t)g->here * MOST_ADDRESS);
 }
 
 static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, uint8_t *book,
@@ -141,7 +135,8 @@ static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, u
         receive_guest(s, o, &g, &a);
         ti_wire_drop(a.body);
     }
-    return status ? status : expect_agreement(&g, o, error);
+    close_book(&g, o);
+    return status;
 }
 
 static bool draw_number(uint8_t *number)
@@ -228,7 +223,8 @@ static tithe_status read_answer(zmq_state *s, const tithe_zmq_options *o, const 
         return transport_fail(error, TITHE_E_MISMATCH, 0, "The server's welcome makes no sense.");
     s->rank = a->to;
     memcpy(s->number, body->bytes, NUMBER_BYTES);
-    return o->peers ? meet_peers(s, body->bytes + NUMBER_BYTES, error) : TITHE_OK;
+    const uint8_t *book = body->bytes + NUMBER_BYTES;
+    return o->peers && book[0] ? meet_peers(s, book, error) : TITHE_OK;
 }
 
 static tithe_status wait_for_answer(zmq_state *s, const tithe_zmq_options *o, tithe_error *error)

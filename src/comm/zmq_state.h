@@ -7,7 +7,7 @@
 #include "tithe/transport.h"
 
 enum {
-    HELLO,   /* a worker to the server: version, workers, peers, and where it listens */
+    HELLO,   /* a worker to the server: version, workers, and where it listens */
     WELCOME, /* the server to a worker: its rank, the run's number, and where everybody listens */
     I_AM,    /* of two workers, the one that connected says who it is, and knows the number */
     MESSAGE,

@@ -112,7 +112,7 @@ tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *
         const comm_service service = {.context = &r, .accept = accept, .step = step, .state = state};
         status = ti_serve(r.comm, &service, error);
     }
-    if (status) ti_comm_give_up(r.comm, error ? error->text : tithe_status_text(status));
+    if (status) tithe_comm_give_up(r.comm, error ? error->text : tithe_status_text(status));
     ti_run_free(&r);
     return status;
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/median.h"
+
 size_t ti_link_segment(const tithe_link *link, double bytes)
 {
     size_t low = 0, high = link->count - 2;
@@ -33,18 +35,6 @@ double tithe_link_seconds(const tithe_link *link, double bytes)
 }
 
 /* ---- the fit ------------------------------------------------------------------------------------------------ */
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, by_value);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 /* Pairs of lengths at least a factor of two apart, both in the upper part of what was sent. */
 static double slope(const tithe_link_point *points, size_t count)

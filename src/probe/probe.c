@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/median.h"
 #include "comm/comm.h"
 #include "probe/probe.h"
 
@@ -16,18 +17,6 @@ enum { MOST_REPEATS = 31, LEAST_REPEATS = 3, UNSTEADY_REPEATS = 9, WARM_UP = 4, 
 static const size_t lengths[] = {1,      64,      1024,    8192,    65536,   131072,  262144,
                                  524288, 1048576, 2097152, 4194304, 8388608, 16777216};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, by_value);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
 
 /* Longer messages never take less: neighbours that say otherwise share their mean (pool adjacent violators). */
 static void smooth(tithe_probe_link *link)
@@ -171,6 +160,6 @@ tithe_status tithe_probe(tithe_comm *comm, double seconds, tithe_probe_link *lin
     }
     comm->phase = NULL;
     free(bytes);
-    if (status) ti_comm_give_up(comm, error ? error->text : tithe_status_text(status));
+    if (status) tithe_comm_give_up(comm, error ? error->text : tithe_status_text(status));
     return status;
 }

@@ -103,7 +103,7 @@ tithe_status tithe_serve(tithe_comm *comm, tithe_error *error)
     if (!error) error = &own;
     const comm_service service = {.context = &s, .accept = accept, .step = step};
     const tithe_status status = ti_serve(comm, &service, error);
-    if (status) ti_comm_give_up(comm, error->text);
+    if (status) tithe_comm_give_up(comm, error->text);
     for (unsigned i = 0; i < s.count; i++) tithe_exchange_free(s.exchanges[i]);
     free(s.exchanges);
     return status;

@@ -26,15 +26,17 @@ DIFFERENCES = {
     "tuner": ([], ["--tuner", "cat"], "tuner fixed", "tuner cat"),
     "steps": ([], ["--steps", "7"], "steps 5", "steps 7"),
     "l2": ([], ["--l2", "0.25"], "l2 (not given)", "l2 0.25"),
+    "scheme": ([], ["--scheme", "star"], "scheme gather", "scheme star"),
+    "downlink": ([], ["--downlink", "natural"], "downlink (not given)", "downlink all|natural"),
     "no-optimum": ([], ["--no-optimum"], "no-optimum no", "no-optimum yes"),
     "data": ([], ["--data", "a9a-like:scale=0.02"], "data a9a-like:scale=0.03", "data a9a-like:scale=0.02"),
     "weights of rows": ([*DRAWN, WEIGHTS[0]], [*DRAWN, WEIGHTS[1]], "sampling " , "sampling "),
 }
-# What a server has to know too; of the scheme it hears before there are ranks.
+# What a server has to know too.
 SERVERS = {
     "count": ([], ["--count", "paper"], "The server has count paper", "the workers have count frame"),
     "seed": ([], ["--seed", "3"], "The server has seed 3", "the workers have seed 1"),
-    "scheme": ([], ["--scheme", "star"], "disagree", "--scheme"),
+    "scheme": ([], ["--scheme", "star"], "The server has scheme star", "the workers have scheme gather"),
 }
 
 
@@ -100,7 +102,6 @@ def over_zmq():
         all_refuse(roles(first, [first, last]), ["Rank 0 has ", "rank 1 has ", *words], f"zmq, {name}")
     for name, (first, last, *words) in SERVERS.items():
         all_refuse(roles(last, [first, first]), words, f"zmq, the server's {name}")
-    all_refuse(roles([], [[], ["--downlink", "natural"]]), ["disagree", "--downlink"], "zmq, a worker with --downlink")
 
 
 def has(transport):

@@ -93,8 +93,8 @@ def head(kind, sender=0, to=0):
     return struct.pack("<III", kind, sender, to)
 
 
-def hello(version=2, magic=0x7469, workers=2, peers=1, length=140):
-    return struct.pack("<III", magic << 16 | version, workers, peers).ljust(length, b"\0")
+def hello(version=3, magic=0x7469, workers=2, length=136):
+    return struct.pack("<II", magic << 16 | version, workers).ljust(length, b"\0")
 
 
 POLITE = greeting() + ready()
@@ -205,8 +205,8 @@ def strangers_at_the_start(how):
     happens(lambda: port in [at for _, at in listening(server.pid)], "the server listens")
     visitors = visit(port)
     old = heard(port, POLITE + frames(head(HELLO), hello(version=1)))
-    check(b"version 2" in old and b"version 1" in old, f"an old version is told: {old!r}")
-    other = heard(port, POLITE + frames(head(HELLO), hello(workers=7, peers="star" not in how)))
+    check(b"version 3" in old and b"version 1" in old, f"an old version is told: {old!r}")
+    other = heard(port, POLITE + frames(head(HELLO), hello(workers=7)))
     check(b"waits for 2 workers" in other and b"7" in other, f"another number of workers is told: {other!r}")
     workers = [role_worker(endpoint, 2, *SHORT, *how, "--deadline", NEVER, "--json", "-") for _ in range(2)]
     outputs = [end(worker) for worker in workers]
