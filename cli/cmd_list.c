@@ -346,9 +346,9 @@ static int list_transports(const list_call *c)
     if (!c->json) printf("Transports: how messages get from one process to another\n\n");
     for (const transport_row *t = transports(); t->name; t++) {
         if (c->json)
-            list_plain(c, "transport", t->name, t->summary, t->paper, NULL);
+            list_plain(c, "transport", t->name, t->summary, t->paper, t->params);
         else
-            print_variant(t->name, t->summary, t->paper, NULL, "library", t->library);
+            print_variant(t->name, t->summary, t->paper, t->params, "library", t->library);
     }
     return EXIT_DONE;
 }
