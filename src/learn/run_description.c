@@ -20,7 +20,7 @@ tithe_train_options ti_run_resolved(const run *r)
     o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
     o.feedback = r->methods.feedback->name;
     o.downlink_feedback = r->methods.downlink_feedback->name;
-    o.tuner = r->methods.tuner->name;
+    o.tuner = r->methods.tuner_spec;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
     if (r->estimator) { /* --batch, however it was said */
