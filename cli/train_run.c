@@ -136,7 +136,8 @@ static void at_begin(void *context, const tithe_train_facts *f)
     fact_number(l, "minimum", f->optimum);
     fact_number(l, "predicted_slowdown", f->slowdown);
     fact_number(l, "dense_bytes", (double)f->raw_bytes * s->run.workers);
-    if (strcmp(f->scheme, "dense") == 0) fact(l, "baseline", "yes");
+    const tithe_scheme *scheme = NULL;
+    if (!tithe_scheme_find(f->scheme, &scheme, NULL, NULL) && scheme->whole) fact(l, "baseline", "yes");
     if (!l->quiet) print_facts(f, s);
 }
 

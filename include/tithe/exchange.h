@@ -49,6 +49,8 @@ typedef struct tithe_scheme {
     bool forms;                         /* put only forms what is to be sent; run makes the messages */
     bool back;                          /* sends a frame back, which a downlink codec may compress */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
+    /* Is this the one to take where none is named? The first in the table that says so. NULL: never. */
+    bool (*suits)(const struct tithe_exchange_config *config);
     /* Another default for this configuration. NULL: the first one. */
     const char *(*collective)(const struct tithe_exchange_config *config);
     /* NULL, or a sentence: why it cannot be used like this. */
@@ -98,8 +100,9 @@ typedef struct tithe_exchange_config {
     const tithe_feedback *feedback;          /* NULL: none */
     const tithe_codec *downlink;             /* of the way back; NULL: all|raw */
     const tithe_feedback *downlink_feedback; /* the server's own: none or ec */
-    const char *scheme;                  /* NULL or "auto": star with a downlink, dense for all|raw without
-                                              * feedback, otherwise gather */
+    const char
+        *scheme; /* NULL or "auto": the first that suits: star with a downlink, dense for all|raw without
+                         * feedback, otherwise gather */
     const char *collective;              /* NULL or "auto": the scheme's first */
     const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
     bool deterministic;                  /* refuse what gives other bits on other transports */
@@ -144,6 +147,11 @@ TITHE_API void tithe_exchange_free(tithe_exchange *ex);          /* NULL is fine
 /* Another collective from the next step on, the same on all ranks; nothing is restarted, and what was kept stays. Between
  * two steps only. */
 TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error);
+/* Another scheme, by its spec, over this collective (NULL: its default). What the old one had learned is gone. Memory is
+ * allocated; if there is not enough, and there are buckets, free the exchange. From or to a server without a rank there is
+ * no way, since that would not know. */
+TITHE_API tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme,
+                                                    const char *collective, tithe_error *error);
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
  * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as

@@ -39,7 +39,7 @@ static const char *resolved(const tithe_exchange *ex, const char *name)
     if (strcmp(name, "downlink") == 0) return m->downlink ? tithe_codec_spec(m->downlink) : NULL;
     if (strcmp(name, "feedback") == 0) return m->feedback->name;
     if (strcmp(name, "downlink-feedback") == 0) return m->downlink_feedback->name;
-    if (strcmp(name, "tuner") == 0) return m->tuner->name;
+    if (strcmp(name, "tuner") == 0) return m->tuner_spec;
     if (strcmp(name, "scheme") == 0) return ex->scheme->name;
     if (strcmp(name, "collective") == 0) return ex->collective_name;
     if (strcmp(name, "leader") == 0) return ti_exchange_leader_name(ex);

@@ -24,6 +24,7 @@ typedef struct exchange_methods {
     const tithe_feedback *feedback, *downlink_feedback;
     const tithe_tuner *tuner, *downlink_tuner; /* the latter may be NULL */
     double tuner_params[TITHE_MAX_PARAMS];     /* as stated */
+    char tuner_spec[120];                      /* the tuner with those that differ from their defaults */
 } exchange_methods;
 
 /* A NULL name is the default: all|raw, feedback where the codec is biased, a tuner where it states no level. */

@@ -29,6 +29,12 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     shape->collective->reduce_rounds(shape->ranks, shape->n, list);
 }
 
+/* Where nothing is compressed and nothing kept. */
+static bool suits(const tithe_exchange_config *config)
+{
+    return !config->downlink && !config->feedback->keeps && ti_exchange_sums_whole(config->codec);
+}
+
 static const char *const collectives[] = {"ring", "tree", "star", "direct", "native", NULL};
 
 const tithe_scheme ti_scheme_dense = {
@@ -37,6 +43,7 @@ const tithe_scheme ti_scheme_dense = {
     .paper = "tyagi2023artopk",
     .whole = true,
     .collectives = collectives,
+    .suits = suits,
     .refuse = refuse,
     .run = run,
     .rounds = rounds,

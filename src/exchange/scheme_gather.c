@@ -105,6 +105,12 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     list->decoded += by_parts ? 1 : shape->ranks;
 }
 
+/* For everything that no other one is made for. */
+static bool suits(const tithe_exchange_config *config)
+{
+    return !config->downlink;
+}
+
 static const char *const collectives[] = {"allgather", "ring", "tree", NULL};
 
 const tithe_scheme ti_scheme_gather = {
@@ -112,6 +118,7 @@ const tithe_scheme ti_scheme_gather = {
     .summary = "the frames of all ranks to all ranks",
     .paper = "tyagi2023artopk",
     .collectives = collectives,
+    .suits = suits,
     .refuse = refuse,
     .run = run,
     .rounds = rounds,

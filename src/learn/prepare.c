@@ -67,13 +67,15 @@ static tithe_status open_data(run *r, tithe_error *error)
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
 
-/* L of the sampling: the largest L_ij under uniform draws, the largest mean under importance. For weights from a
- * file, the largest L_ij / (m p_ij). */
+/* L of the sampling, where it is known: the largest L_ij under uniform draws, the largest mean under importance. Otherwise
+ * the largest L_ij / (m p_ij). */
 static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 {
     const sampling *s = &r->estimate.rows;
-    *L = s->importance ? r->constants.L_IS : r->constants.L_US;
-    if (s->importance || !s->weights) return TITHE_OK;
+    if (s->kind->script_L) {
+        *L = s->kind->script_L(&r->constants);
+        return TITHE_OK;
+    }
     double most = 0;
     for (size_t row = 0; row < r->share->rows; row++)
         most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
@@ -86,8 +88,7 @@ static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 static tithe_status make_estimate(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
-    const char *how = o->sampling;
-    if (strcmp(how, "uniform") != 0 && !r->estimator->samples)
+    if (r->sampling->weigh && !r->estimator->samples)
         return ti_fail(error, TITHE_E_SPEC, 0,
                        "--sampling has no meaning for the estimator '%s', which takes all rows.",
                        r->estimator->name);
@@ -98,7 +99,8 @@ static tithe_status make_estimate(run *r, tithe_error *error)
                              .pool = r->pool,
                              .lanes = r->lane_count,
                              .scratch = r->scratch};
-    const tithe_status status = ti_sampling_make(how, &r->problem, &r->estimate.rows, error);
+    const tithe_status status =
+        ti_sampling_make(r->sampling, o->sampling, &r->problem, &r->estimate.rows, error);
     if (status || !r->estimator->open) return status;
     return r->estimator->open(&r->estimate, r->estimator_params, error);
 }
@@ -260,6 +262,7 @@ static tithe_status find_estimator(run *r, tithe_error *error)
 static tithe_status find_method(run *r, tithe_error *error)
 {
     tithe_status status = find_estimator(r, error);
+    if (!status) status = tithe_sampling_find(r->o->sampling, &r->sampling, NULL, error);
     if (!status) status = tithe_average_find(r->o->average, &r->average.kind, NULL, error);
     if (!status) status = ti_steps_read(r->o->step_size, &r->steps, error);
     return status;

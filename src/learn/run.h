@@ -29,6 +29,7 @@ typedef struct run {
     tithe_constants constants;
     tithe_optimum optimum;
     const tithe_estimator *estimator;
+    const tithe_sampling *sampling;
     double estimator_params[TITHE_MAX_PARAMS];
     estimate estimate;
     void **scratch;           /* of each lane */

@@ -20,7 +20,7 @@ tithe_train_options ti_run_resolved(const run *r)
     o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
     o.feedback = r->methods.feedback->name;
     o.downlink_feedback = r->methods.downlink_feedback->name;
-    o.tuner = r->methods.tuner->name;
+    o.tuner = r->methods.tuner_spec;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
     if (r->estimator) { /* --batch, however it was said */
@@ -65,9 +65,9 @@ static tithe_status hash_file(const char *path, uint64_t *hash, tithe_error *err
 static tithe_status describe_sampling(run *r, tithe_error *error)
 {
     uint64_t hash = 0;
-    const char *how = r->o->sampling;
-    if (strcmp(how, "uniform") == 0 || strcmp(how, "importance") == 0) return TITHE_OK;
-    const tithe_status status = hash_file(how, &hash, error);
+    const char *path = ti_sampling_path(r->sampling, r->o->sampling);
+    if (!path) return TITHE_OK;
+    const tithe_status status = hash_file(path, &hash, error);
     if (!status) ti_description_add(&r->files, "sampling contents", "%016llx", (unsigned long long)hash);
     return status;
 }

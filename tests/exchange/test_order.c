@@ -331,6 +331,7 @@ static void senseless_wishes_are_refused(void **state)
         {{.codec = "all|raw", .collective = "native"}, "inproc"},
         {{.codec = "topk:k=3", .feedback = "ec", .leader = "auto"}, "artopk"},
         {{.codec = "all|raw", .scheme = "artopk"}, "topk:keep"},
+        {{.codec = "threshold:lambda=1", .feedback = "ec", .scheme = "artopk"}, "topk:keep"},
         {{.codec = "topk:k=3|sign", .feedback = "ec", .scheme = "artopk"}, "natural or f16"},
         {{.codec = "topk:k=3", .scheme = "artopk"}, "--feedback ec"},
         {{.codec = "topk:k=3", .feedback = "ef21", .scheme = "artopk"}, "--feedback ec"},
