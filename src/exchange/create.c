@@ -16,14 +16,14 @@ static bool is_auto(const char *name)
     return !name || strcmp(name, "auto") == 0;
 }
 
-/* --leader is older than artopk:leader=, and means the same. */
+/* `leader` is older than artopk:leader=, and means the same. */
 static tithe_status find_leader(const tithe_exchange_config *c, const tithe_scheme *scheme, double *params,
                                 tithe_error *error)
 {
     static const char leader[] = "leader";
     if (c->leader && ti_spec_find(scheme->params, leader) < 0)
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "The scheme '%s' has no leader: take --scheme artopk, or leave --leader out.",
+                       "The scheme '%s' has no leader: take `scheme=artopk`, or leave `leader` out.",
                        scheme->name);
     const tithe_status status =
         ti_spec_shorthand(scheme->name, scheme->params, leader, c->leader, params, error);
@@ -94,7 +94,7 @@ static tithe_status find_collective(const tithe_exchange_config *c, const tithe_
     if ((*collective)->ordered) return TITHE_OK;
     if (c->deterministic)
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--deterministic refuses the collective '%s', which adds in no promised order: take "
+                       "`deterministic` refuses the collective '%s', which adds in no promised order: take "
                        "ring or tree.",
                        *known_as);
     if (!c->comm->transport || !c->comm->transport->all_reduce)
@@ -125,7 +125,7 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
     if (!why && c->tuner->refuse) why = c->tuner->refuse(c->codec);
     if (!why && c->downlink && c->downlink_tuner->refuse) why = c->downlink_tuner->refuse(c->downlink);
     if (!why && c->shared_level && (!c->tuner->tunes || scheme->whole))
-        why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
+        why = "A shared level has to be tuned: leave the level out of `codec`, or take `tuner=cat`.";
     if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
         why = "Frames go between processes with one rank each, or stay in one process with all of them.";
     if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
@@ -150,7 +150,7 @@ static tithe_status find_levels(tithe_exchange *ex, tithe_error *error)
                                                       &(exchange_lane){0}, NULL, 1);
     ex->level_count = tithe_tuner_grid(&c, ex->levels, TITHE_GRID_MOST);
     if (ex->level_count) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0, "%s has no level that ranks could share: take --level local.",
+    return ti_fail(error, TITHE_E_SPEC, 0, "%s has no level that ranks could share: take `level=local`.",
                    tithe_codec_spec(ex->config.codec));
 }
 

@@ -36,20 +36,20 @@ static const char *refuse(const tithe_exchange_config *config)
     const char *quantizer = config->codec->quantizer->name;
     if (strcmp(config->codec->selector->name, "topk") != 0 ||
         (strcmp(quantizer, "raw") != 0 && strcmp(quantizer, "natural") != 0 && strcmp(quantizer, "f16") != 0))
-        return "The scheme 'artopk' takes --codec topk:keep=X or topk:k=K, with raw, natural or f16 values.";
+        return "The scheme 'artopk' takes `codec=topk:keep=X` or topk:k=K, with raw, natural or f16 values.";
     if (config->tuner->tunes || !config->codec->has_level)
         return "The scheme 'artopk' needs a level that is the same for all ranks: write topk:keep=X or "
                "topk:k=K.";
     if (!config->feedback || !config->feedback->keeps || !config->feedback->scaled)
         return "The scheme 'artopk' sends only what the leader selected, so the rest must be kept: take "
-               "--feedback ec.";
+               "`feedback=ec`.";
     if (config->downlink)
-        return "The scheme 'artopk' has no way back of its own: take --scheme star for --downlink.";
+        return "The scheme 'artopk' has no way back of its own: take `scheme=star` for `downlink`.";
     if (config->taking_part && config->taking_part < config->comm->size)
-        return "The scheme 'artopk' needs every rank in every step: leave --clients out.";
+        return "The scheme 'artopk' needs every rank in every step: leave `clients` out.";
     if (!ti_exchange_sums(config->codec) && config->collective && strcmp(config->collective, "auto") != 0 &&
         strcmp(config->collective, "direct") != 0)
-        return "Under 'artopk' values that are not raw are summed by their owners: take --collective direct.";
+        return "Under 'artopk' values that are not raw are summed by their owners: take `collective=direct`.";
     return NULL;
 }
 

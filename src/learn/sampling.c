@@ -99,7 +99,7 @@ static tithe_status read_weights(const char *path, const tithe_data *data, doubl
     FILE *file = fopen(path, "r");
     if (!file)
         return ti_fail(error, TITHE_E_FILE, 0,
-                       "--sampling '%s' is neither uniform nor importance, nor a file that can be read: %s.",
+                       "`sampling` '%s' is neither uniform nor importance, nor a file that can be read: %s.",
                        path, strerror(errno));
     double *all = malloc(data->total_rows * sizeof *all);
     size_t count = 0;

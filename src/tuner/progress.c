@@ -28,7 +28,7 @@ const char *ti_progress_refuse(const tithe_codec *codec)
     if (s == &ti_select_topk && codec->selector_params[PER] == 1)
         return "cat takes one level for the whole vector: leave out per=layer.";
     if (s == &ti_select_topk && codec->selector_params[RULE] == 1)
-        return "rule=l2 finds its own level: leave it out, or use --tuner fixed.";
+        return "rule=l2 finds its own level: leave it out, or use `tuner=fixed`.";
     if (ti_progress_kind(codec) == PROGRESS_NONE) {
         if (s == &ti_select_all)
             return "There is no level to choose: cat tunes topk, mstopk, threshold, stochastic|raw, and "
