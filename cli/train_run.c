@@ -261,6 +261,17 @@ static cJSON *link_json(const tithe_train_result *r)
     return json;
 }
 
+/* Counters that nobody has given a place: at the end, as the last record has them. */
+static void counters_json(cJSON *json, const tithe_trace_record *last)
+{
+    for (const tithe_counter *c = tithe_counters(); c->name; c++) {
+        const tithe_column *column = tithe_columns();
+        while (column->name && strcmp(column->name, c->name) != 0) column++;
+        if (column->name && c->flags & TITHE_COUNTER_ALL && !cJSON_HasObjectItem(json, c->name))
+            json_number(json, c->name, *(const double *)(const void *)((const char *)last + column->offset));
+    }
+}
+
 cJSON *train_json(const train_outcome *out)
 {
     const tithe_train_result *r = &out->result;
@@ -309,6 +320,7 @@ cJSON *train_json(const train_outcome *out)
     json_item(json, "link", link_json(r));
     json_item(json, "complexity", complexity_json(&r->complexity));
     json_bool(json, "stopped", r->stopped);
+    counters_json(json, last);
     return json;
 }
 
