@@ -127,7 +127,7 @@ static tithe_status expect_ranks(const run *r, tithe_error *error)
 {
     if (r->comm->size == r->o->workers) return TITHE_OK;
     return ti_fail(error, TITHE_E_MISMATCH, 0,
-                   "There are %u ranks, but %u workers: start as many, or leave --workers out.",
+                   "There are %u ranks, but %u workers: start as many, or leave `workers` out.",
                    r->comm->size, r->o->workers);
 }
 
