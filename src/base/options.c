@@ -292,7 +292,7 @@ static void list_keys(const tithe_option *table, char *list, size_t room)
         used += (size_t)snprintf(list + used, room - used, "%s%s", used ? ", " : "", row->name);
 }
 
-tithe_status ti_options_read(void *o, const tithe_option *table, char *text, tithe_error *error)
+static tithe_status read_pieces(void *o, const tithe_option *table, char *text, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
     for (char *at = text, *next; at && *at && !status; at = next) {
@@ -310,5 +310,13 @@ tithe_status ti_options_read(void *o, const tithe_option *table, char *text, tit
         }
         status = ti_option_read(o, row, equals ? equals + 1 : NULL, error);
     }
+    return status;
+}
+
+tithe_status tithe_options_read(const tithe_option *table, char *text, void *options, tithe_error *error)
+{
+    ti_options_clear(options, table);
+    const tithe_status status = read_pieces(options, table, text, error);
+    if (!status) ti_options_complete(options, table);
     return status;
 }

@@ -145,7 +145,6 @@ tithe_status ti_run_agree(run *r, tithe_error *error)
         r->comm->phase = "comparing options";
         status = ti_comm_agree(r->comm, d.text, error);
         r->comm->phase = NULL;
-        r->all_know = status == TITHE_E_MISMATCH && !r->comm->failed.code;
     }
     ti_description_free(&d);
     return status ? status : expect_ranks(r, error);
