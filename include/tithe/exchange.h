@@ -56,6 +56,8 @@ typedef struct tithe_scheme {
     bool gathers;                       /* every rank gets the frames of all */
     bool cuts; /* frames are of parts of the vector; back as they came, unless told otherwise */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
+    /* Is this the one to take where none is named, for so many numbers? The first in the table that says so. NULL: never. */
+    bool (*suits)(const struct tithe_exchange_config *config, size_t n);
     /* Another default for this configuration and so many numbers. NULL: the first one. */
     const char *(*collective)(const struct tithe_exchange_config *config, size_t n);
     /* NULL, or a sentence: why it cannot be used like this. */
@@ -103,19 +105,19 @@ typedef struct tithe_exchange_config {
     const tithe_codec
         *codec; /* of floats; with open_level under a tuner; contractive where the feedback asks for it */
     const tithe_feedback *feedback; /* NULL: none */
-    const tithe_codec *downlink;    /* of the way back; NULL: all|raw, or under shards the codec above */
-    const tithe_feedback
-        *downlink_feedback;     /* the server's or the owners' own: none or ec; NULL: none, or under shards ec
-                                              * where feedback is ec */
-    const char *scheme;         /* NULL or "auto": star with a downlink, dense for all|raw without
-                                              * feedback, shards where the frames of all ranks would be longer than
-                                              * two vectors, otherwise gather */
-    const char *collective;     /* NULL or "auto": the scheme's first */
-    const char *leader;         /* of artopk: round-robin (also NULL), variance or auto */
-    bool deterministic;         /* refuse what gives other bits on other transports */
-    const tithe_tuner *tuner;   /* NULL: the level of the codec */
-    const double *tuner_params; /* from tithe_tuner_find; NULL: its defaults */
-    bool shared_level;          /* one level for all ranks, from the sum of their curves (tuner.h) */
+    /* Of the way back; NULL: all|raw, or under a scheme that cuts the codec above. */
+    const tithe_codec *downlink;
+    /* Of the server, or of the owners of parts: none or ec. NULL: none, or under a scheme that cuts ec where feedback is ec. */
+    const tithe_feedback *downlink_feedback;
+    /* NULL or "auto", the first that suits: star with a downlink, dense for all|raw without feedback, shards where the frames of
+     * all ranks would be longer than two vectors, otherwise gather. */
+    const char *scheme;
+    const char *collective;              /* NULL or "auto": the scheme's first */
+    const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
+    bool deterministic;                  /* refuse what gives other bits on other transports */
+    const tithe_tuner *tuner;            /* NULL: the level of the codec */
+    const double *tuner_params;          /* from tithe_tuner_find; NULL: its defaults */
+    bool shared_level;                   /* one level for all ranks, from the sum of their curves (tuner.h) */
     const tithe_tuner *downlink_tuner;   /* the server's own: how much goes back; NULL: as the codec says */
     const tithe_cost *cost;              /* NULL: bits */
     const tithe_cost *const *rank_costs; /* of each rank, in place of `cost`; NULL: the same for all */
@@ -154,6 +156,11 @@ TITHE_API void tithe_exchange_free(tithe_exchange *ex);          /* NULL is fine
 /* Another collective from the next step on, the same on all ranks; nothing is restarted, and what was kept stays. Between
  * two steps only. */
 TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error);
+/* Another scheme, by its spec, over this collective (NULL: its default). What the old one had learned is gone. Memory is
+ * allocated; if there is not enough, and there are buckets, free the exchange. From or to a server without a rank there is
+ * no way, since that would not know. */
+TITHE_API tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme,
+                                                    const char *collective, tithe_error *error);
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
  * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as
@@ -189,6 +196,23 @@ typedef struct tithe_exchange_totals {
                     * ranks of this process add to it */
 } tithe_exchange_totals;
 TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
+
+/* The counters among them, for those who add up, save or print all of them. Ends with a NULL name. */
+enum {
+    TITHE_COUNTER_ALL = 1, /* a run adds it up over all processes; otherwise each has its own */
+    TITHE_COUNTER_PAID = 2 /* what messages are paid with: whoever looks at a checkpoint is told */
+};
+typedef struct tithe_counter {
+    const char *name, *unit, *doc; /* as in a trace and in JSON */
+    size_t offset;                 /* of a double in tithe_exchange_totals */
+    unsigned flags;
+    unsigned place; /* in the account of a checkpoint (docs/checkpoint.md): never another one */
+} tithe_counter;
+TITHE_API const tithe_counter *tithe_counters(void);
+static inline double tithe_counter_of(const tithe_exchange_totals *totals, const tithe_counter *counter)
+{
+    return *(const double *)(const void *)((const char *)totals + counter->offset);
+}
 
 /* The last step. */
 typedef struct tithe_exchange_record {

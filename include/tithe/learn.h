@@ -63,6 +63,22 @@ TITHE_API const tithe_estimator *const *tithe_estimators(void); /* ends with NUL
 TITHE_API tithe_status tithe_estimator_find(const char *spec, const tithe_estimator **estimator,
                                             double *params, tithe_error *error);
 
+/* ---- how rows are drawn, as a table ---------------------------------------------------------------------- */
+
+typedef struct tithe_sampling {
+    const char *name, *summary, *paper;
+    const tithe_param *params;
+    bool takes_file; /* its spec is name:PATH, or the path alone */
+    /* A number for each row that is here, in proportion to which a worker draws it. NULL: all alike. */
+    tithe_status (*weigh)(const tithe_data *data, const char *path, double *weights, tithe_error *error);
+    /* Script L of the theory. NULL: it is found from the weights. */
+    double (*script_L)(const tithe_constants *constants);
+} tithe_sampling;
+
+TITHE_API const tithe_sampling *const *tithe_samplings(void); /* ends with NULL */
+TITHE_API tithe_status tithe_sampling_find(const char *spec, const tithe_sampling **sampling, double *params,
+                                           tithe_error *error);
+
 /* ---- averages of the iterates, as a table --------------------------------------------------------------- */
 
 struct tithe_averaged;
@@ -229,13 +245,12 @@ typedef struct tithe_checkpoint {
     uint64_t step, n, seed, data_hash;
     unsigned workers;
     double epochs, seconds;
-    double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost,
-        downlink_cost; /* so far, over all workers */
     /* vectors besides the model */
     bool kept, aggregate, server_kept, anchor, averages, clients, momentum;
     uint64_t learned;                    /* numbers of the scheme */
     uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
     char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */
+    tithe_exchange_totals totals;        /* so far, over all workers; sent_bytes is all that was sent */
 } tithe_checkpoint;
 
 /* Does it begin as a checkpoint does? No frame and no trace does. */

@@ -52,7 +52,8 @@ typedef struct tithe_tuner_step {
 
 /* What is to change from the next step on; the level is named by `choose`. */
 typedef struct tithe_tuner_plan {
-    const char *collective; /* as for tithe_exchange_switch; NULL: as it is */
+    const char *scheme;     /* as for tithe_exchange_switch_scheme; NULL: as it is */
+    const char *collective; /* as for tithe_exchange_switch; NULL: as it is, or the default of a new scheme */
 } tithe_tuner_plan;
 
 typedef struct tithe_tuner {

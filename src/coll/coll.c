@@ -186,12 +186,19 @@ static unsigned received_in(const tithe_comm *comm, const tithe_collective *how,
     return m.receive;
 }
 
+static tithe_status refuse_gather(const tithe_collective *how, tithe_error *error)
+{
+    char list[80] = "";
+    for (const tithe_collective *const *c = collectives; *c; c++)
+        if ((*c)->gather) ti_list_add(list, sizeof list, "|", (*c)->name);
+    return ti_fail(error, TITHE_E_SPEC, 0, "The collective '%s' has no all-gather: take %s.", how->name,
+                   list);
+}
+
 tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
                               const size_t *lengths, tithe_error *error)
 {
-    if (!how->gather)
-        return ti_fail(error, TITHE_E_SPEC, 0, "The collective '%s' has no all-gather: take ring or tree.",
-                       how->name);
+    if (!how->gather) return refuse_gather(how, error);
     if (comm->size == 1 || gather_needs_nothing(comm, how, lengths)) return TITHE_OK;
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->gather_steps(comm->size) && !status; round++) {

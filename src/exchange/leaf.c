@@ -137,6 +137,7 @@ static tithe_status tell_tuner(tithe_exchange *ex, double sent, double seconds, 
                                    .collective = ex->last.collective};
     tithe_tuner_plan plan = {0};
     tuner->after(ex->up.tuner_state, &seen, &plan);
+    if (plan.scheme) return tithe_exchange_switch_scheme(ex, plan.scheme, plan.collective, error);
     return plan.collective ? tithe_exchange_switch(ex, plan.collective, error) : TITHE_OK;
 }
 
@@ -150,11 +151,13 @@ static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error
     const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
     const double busy = ex->totals.encode + ex->totals.decode;
     comm->phase = "exchanging gradients";
-    comm->seen.together = false;           /* ranks have computed since (comm.h) */
-    ex->shape.collective = ex->collective; /* another one may be chosen before somebody asks for the rounds */
+    comm->seen.together = false; /* ranks have computed since (comm.h) */
+    ex->shape.collective = ex->collective;
+    ex->last.leader = -1; /* unless the scheme says who */
     status = ex->scheme->run(ex, update, error);
     comm->phase = NULL;
     if (status) return status;
+    ex->stepped = (exchange_stepped){ex->scheme, ex->shape};
     add_to_aggregate(ex, update);
     ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */
     ex->totals.sent_messages += (double)(comm->sent_messages - messages);

@@ -1,6 +1,7 @@
 /* options.c - see options.h. */
 #include "exchange/options.h"
 
+#include "base/spec.h"
 #include "base/status.h"
 #include "codec/codec.h"
 
@@ -68,6 +69,8 @@ tithe_status ti_exchange_find(const char *codec, const char *feedback, const cha
     *m = (exchange_methods){0};
     tithe_status status = find_way(codec ? codec : "all|raw", feedback, tuner, &m->feedback, &m->tuner,
                                    m->tuner_params, &m->codec, error);
+    if (!status)
+        ti_spec_write(m->tuner_spec, sizeof m->tuner_spec, m->tuner->name, m->tuner->params, m->tuner_params);
     const char *keeps = downlink_feedback;
     if (!status && downlink && !keeps) keeps = keeper_of(scheme, m->feedback);
     if (!status && downlink)

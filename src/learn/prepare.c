@@ -67,13 +67,15 @@ static tithe_status open_data(run *r, tithe_error *error)
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
 
-/* L of the sampling: the largest L_ij under uniform draws, the largest mean under importance. For weights from a
- * file, the largest L_ij / (m p_ij). */
+/* L of the sampling, where it is known: the largest L_ij under uniform draws, the largest mean under importance. Otherwise
+ * the largest L_ij / (m p_ij). */
 static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 {
     const sampling *s = &r->estimate.rows;
-    *L = s->importance ? r->constants.L_IS : r->constants.L_US;
-    if (s->importance || !s->weights) return TITHE_OK;
+    if (s->kind->script_L) {
+        *L = s->kind->script_L(&r->constants);
+        return TITHE_OK;
+    }
     double most = 0;
     for (size_t row = 0; row < r->share->rows; row++)
         most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
@@ -86,10 +88,9 @@ static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 static tithe_status make_estimate(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
-    const char *how = o->sampling;
-    if (strcmp(how, "uniform") != 0 && !r->estimator->samples)
+    if (r->sampling->weigh && !r->estimator->samples)
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--sampling has no meaning for the estimator '%s', which takes all rows.",
+                       "`sampling` has no meaning for the estimator '%s', which takes all rows.",
                        r->estimator->name);
     r->estimate = (estimate){.problem = &r->problem,
                              .seed = o->seed,
@@ -98,7 +99,8 @@ static tithe_status make_estimate(run *r, tithe_error *error)
                              .pool = r->pool,
                              .lanes = r->lane_count,
                              .scratch = r->scratch};
-    const tithe_status status = ti_sampling_make(how, &r->problem, &r->estimate.rows, error);
+    const tithe_status status =
+        ti_sampling_make(r->sampling, o->sampling, &r->problem, &r->estimate.rows, error);
     if (status || !r->estimator->open) return status;
     return r->estimator->open(&r->estimate, r->estimator_params, error);
 }
@@ -229,16 +231,16 @@ static tithe_status make_room(run *r, tithe_error *error)
 static tithe_status expect_sense(const tithe_train_options *o, tithe_error *error)
 {
     if (o->workers < 1 || o->workers > 100000)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--workers takes 1 to 100000, not %u.", o->workers);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`workers` takes 1 to 100000, not %u.", o->workers);
     if (o->clients > o->workers)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "--clients takes at most the %u workers that there are, not %u.", o->workers,
+                       "`clients` takes at most the %u workers that there are, not %u.", o->workers,
                        o->clients);
     if (!(o->momentum >= 0 && o->momentum < 1))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.",
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`momentum` takes a number from 0 to below 1, not %g.",
                        o->momentum);
     if (!(o->epochs >= 0) || !isfinite(o->epochs))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--epochs takes a positive number, not %g.", o->epochs);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`epochs` takes a positive number, not %g.", o->epochs);
     return TITHE_OK;
 }
 
@@ -261,6 +263,7 @@ static tithe_status find_estimator(run *r, tithe_error *error)
 static tithe_status find_method(run *r, tithe_error *error)
 {
     tithe_status status = find_estimator(r, error);
+    if (!status) status = tithe_sampling_find(r->o->sampling, &r->sampling, NULL, error);
     if (!status) status = tithe_average_find(r->o->average, &r->average.kind, NULL, error);
     if (!status) status = ti_steps_read(r->o->step_size, &r->steps, error);
     return status;
@@ -322,7 +325,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         status = ti_network_read(r->o->network, &r->network, error);
         if (!status && run_is_remote(r))
             status = ti_fail(error, TITHE_E_SPEC, 0,
-                             "--network computes a network; over a real transport there is one already.");
+                             "`network` computes a network; over a real transport there is one already.");
     }
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
@@ -344,8 +347,8 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stopped)
         status =
             ti_fail(error, TITHE_E_SPEC, 0,
-                    "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
-                    "--target-loss.");
+                    "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
+                    "`target-loss`.");
     if (!status) status = choose_step(r, error);
     if (status) return status;
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);

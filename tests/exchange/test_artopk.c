@@ -290,6 +290,7 @@ static void owners_quantize_once(void **state)
         for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             check_quantized("topk:keep=0.1|natural", sizes[s], lengths[l], "round-robin");
             check_quantized("topk:keep=0.1|f16", sizes[s], lengths[l], "variance");
+            check_quantized("topk:keep=0.1|bf16", sizes[s], lengths[l], "round-robin");
         }
 }
 
