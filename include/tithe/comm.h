@@ -30,7 +30,8 @@ TITHE_API uint64_t tithe_comm_sent_bytes(const tithe_comm *comm);
 TITHE_API uint64_t tithe_comm_sent_messages(const tithe_comm *comm);
 /* Seconds that any one wait may take; 0: 30. */
 TITHE_API void tithe_comm_set_timeout(tithe_comm *comm, double seconds);
-/* Tell the others that this process cannot go on, so that nobody waits for it. */
+/* Tell the others that this process cannot go on, so that nobody waits for it. Says nothing where opening an exchange has
+ * just told all of them. */
 TITHE_API void tithe_comm_give_up(tithe_comm *comm, const char *why);
 
 /* ---- a transport of your own ------------------------------------------------------------------------------- */

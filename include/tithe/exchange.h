@@ -188,6 +188,23 @@ typedef struct tithe_exchange_totals {
 } tithe_exchange_totals;
 TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
 
+/* The counters among them, for those who add up, save or print all of them. Ends with a NULL name. */
+enum {
+    TITHE_COUNTER_ALL = 1, /* a run adds it up over all processes; otherwise each has its own */
+    TITHE_COUNTER_PAID = 2 /* what messages are paid with: whoever looks at a checkpoint is told */
+};
+typedef struct tithe_counter {
+    const char *name, *unit, *doc; /* as in a trace and in JSON */
+    size_t offset;                 /* of a double in tithe_exchange_totals */
+    unsigned flags;
+    unsigned place; /* in the account of a checkpoint (docs/checkpoint.md): never another one */
+} tithe_counter;
+TITHE_API const tithe_counter *tithe_counters(void);
+static inline double tithe_counter_of(const tithe_exchange_totals *totals, const tithe_counter *counter)
+{
+    return *(const double *)(const void *)((const char *)totals + counter->offset);
+}
+
 /* The last step. */
 typedef struct tithe_exchange_record {
     unsigned long step;

@@ -245,13 +245,12 @@ typedef struct tithe_checkpoint {
     uint64_t step, n, seed, data_hash;
     unsigned workers;
     double epochs, seconds;
-    double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost,
-        downlink_cost; /* so far, over all workers */
     /* vectors besides the model */
     bool kept, aggregate, server_kept, anchor, averages, clients, momentum;
     uint64_t learned;                    /* numbers of the scheme */
     uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
     char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */
+    tithe_exchange_totals totals;        /* so far, over all workers; sent_bytes is all that was sent */
 } tithe_checkpoint;
 
 /* Does it begin as a checkpoint does? No frame and no trace does. */

@@ -52,7 +52,7 @@ static void topk_set_level(double *params, double level)
 static const char *topk_untunable(const double *params)
 {
     if (params[PER] == 1) return "cat takes one level for the whole vector: leave out per=layer.";
-    if (params[RULE] == 1) return "rule=l2 finds its own level: leave it out, or use --tuner fixed.";
+    if (params[RULE] == 1) return "rule=l2 finds its own level: leave it out, or use `tuner=fixed`.";
     return NULL;
 }
 

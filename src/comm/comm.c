@@ -100,7 +100,7 @@ void tithe_comm_set_timeout(tithe_comm *comm, double seconds)
 
 void tithe_comm_give_up(tithe_comm *comm, const char *why)
 {
-    if (comm->transport) comm->transport->give_up(comm->self, why);
+    if (comm->transport && !comm->all_know) comm->transport->give_up(comm->self, why);
 }
 
 /* ---- messages, counted and with a timeout ------------------------------------------------------------------- */
@@ -154,6 +154,7 @@ tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const vo
                           tithe_error *error)
 {
     if (comm->failed.code) return fail_again(comm, error);
+    comm->all_know = false; /* they went on */
     ti_comm_count(comm, 1, length);
     tithe_error own = {0};
     const tithe_status status =

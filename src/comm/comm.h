@@ -52,6 +52,7 @@ struct tithe_comm {
     const char *phase;  /* what is being done, for the sentence when a wait fails; static, or NULL */
     unsigned exchanges; /* that were opened over it from text, by all ranks in one order */
     bool dismissed;     /* the server was told that there is no more to do */
+    bool all_know;      /* the handshake told all why they cannot go on: nobody has to give up */
     /* counted here and nowhere else */
     uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
     double waited;                      /* seconds */

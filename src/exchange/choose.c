@@ -24,7 +24,7 @@ static tithe_status take_leader(const tithe_exchange_config *c, exchange_choice 
         for (const tithe_scheme *const *s = tithe_schemes(); *s; s++)
             if (ti_spec_find((*s)->params, leader) >= 0) ti_list_add(led, sizeof led, "|", (*s)->name);
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "The scheme '%s' has no leader: take --scheme %s, or leave --leader out.",
+                       "The scheme '%s' has no leader: take `scheme=%s`, or leave `leader` out.",
                        scheme->name, led);
     }
     const tithe_status status =
@@ -97,7 +97,7 @@ static tithe_status choose_collective(const tithe_exchange_config *c, exchange_c
     if (choice->collective->ordered) return TITHE_OK;
     if (c->deterministic)
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--deterministic refuses the collective '%s', which adds in no promised order: take "
+                       "`deterministic` refuses the collective '%s', which adds in no promised order: take "
                        "%s.",
                        choice->known_as, list);
     if (!c->comm->transport || !c->comm->transport->all_reduce)
@@ -146,7 +146,7 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
     if (!why && c->downlink && c->downlink_tuner->open)
         why = "The way back is not tuned by what happened before: take a downlink_tuner without a state.";
     if (!why && c->shared_level && (!c->tuner->tunes || scheme->whole))
-        why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
+        why = "A shared level has to be tuned: leave the level out of `codec`, or take `tuner=cat`.";
     if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
         why = "Frames go between processes with one rank each, or stay in one process with all of them.";
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);

@@ -85,10 +85,8 @@ static tithe_status read_text(const char *text, struct exchange_opened *o, tithe
     o->text = malloc(strlen(text) + 1);
     if (!o->text) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to open an exchange.");
     memcpy(o->text, text, strlen(text) + 1);
-    ti_options_clear(&o->options, ti_exchange_option_table);
-    tithe_status status = ti_options_read(&o->options, ti_exchange_option_table, o->text, error);
+    tithe_status status = tithe_options_read(ti_exchange_option_table, o->text, &o->options, error);
     if (status) return status;
-    ti_options_complete(&o->options, ti_exchange_option_table);
     const exchange_options *c = &o->options;
     status = ti_exchange_find(c->codec, c->feedback, c->tuner, c->downlink, c->downlink_feedback, &o->methods,
                               error);

@@ -72,7 +72,7 @@ tithe_status ti_exchange_find(const char *codec, const char *feedback, const cha
     if (!status && downlink_feedback && m->downlink_feedback->keeps && !downlink)
         status = ti_fail(
             error, TITHE_E_SPEC, 0,
-            "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");
+            "`downlink-feedback` has nothing to keep without `downlink`: a raw frame leaves nothing out.");
     return status;
 }
 

@@ -41,7 +41,7 @@ static const char *refuse(const tithe_exchange_config *config)
     const tithe_selector *s = config->codec->selector;
     if (s->picks != TITHE_PICKS_LARGEST || s->absolute ||
         config->codec->quantizer->common != TITHE_COMMON_NOTHING)
-        return "The scheme 'artopk' takes --codec topk:keep=X or topk:k=K, or mstopk, with raw, bf16, "
+        return "The scheme 'artopk' takes `codec=topk:keep=X` or topk:k=K, or mstopk, with raw, bf16, "
                "natural "
                "or f16 values.";
     if (config->tuner->tunes || !config->codec->has_level)
@@ -49,14 +49,14 @@ static const char *refuse(const tithe_exchange_config *config)
                "topk:k=K.";
     if (!config->feedback || !config->feedback->keeps || !config->feedback->scaled)
         return "The scheme 'artopk' sends only what the leader selected, so the rest must be kept: take "
-               "--feedback ec.";
+               "`feedback=ec`.";
     if (config->downlink)
-        return "The scheme 'artopk' has no way back of its own: take --scheme star for --downlink.";
+        return "The scheme 'artopk' has no way back of its own: take `scheme=star` for `downlink`.";
     if (config->taking_part && config->taking_part < config->comm->size)
-        return "The scheme 'artopk' needs every rank in every step: leave --clients out.";
+        return "The scheme 'artopk' needs every rank in every step: leave `clients` out.";
     if (!ti_exchange_sums(config->codec) && config->collective && strcmp(config->collective, "auto") != 0 &&
         strcmp(config->collective, default_collective(config)) != 0)
-        return "Under 'artopk' values that are not raw are summed by their owners: take --collective direct.";
+        return "Under 'artopk' values that are not raw are summed by their owners: take `collective=direct`.";
     return NULL;
 }
 

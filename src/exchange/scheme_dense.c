@@ -4,12 +4,12 @@
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (!ti_exchange_sums_whole(config->codec))
-        return "The scheme 'dense' sends whole gradients: take --codec 'all|raw', or the scheme gather or "
+        return "The scheme 'dense' sends whole gradients: take `codec=all|raw`, or the scheme gather or "
                "star.";
     if (config->feedback && config->feedback->keeps)
-        return "The scheme 'dense' leaves nothing unsent: take --feedback none.";
+        return "The scheme 'dense' leaves nothing unsent: take `feedback=none`.";
     if (config->downlink)
-        return "The scheme 'dense' has no way back of its own: take --scheme star for --downlink.";
+        return "The scheme 'dense' has no way back of its own: take `scheme=star` for `downlink`.";
     return NULL;
 }
 

@@ -15,8 +15,8 @@ enum { LENGTH_BYTES = 4 };
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (config->downlink)
-        return "The scheme 'gather' has no way back that could be compressed: take --scheme star for "
-               "--downlink.";
+        return "The scheme 'gather' has no way back that could be compressed: take `scheme=star` for "
+               "`downlink`.";
     return NULL;
 }
 

@@ -12,8 +12,8 @@
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (config->feedback && config->feedback->aggregates && config->downlink)
-        return "Under ef21 a compressed way back would let the server's estimate drift away: take --feedback "
-               "ec.";
+        return "Under ef21 a compressed way back would let the server's estimate drift away: take "
+               "`feedback=ec`.";
     return NULL;
 }
 

@@ -90,7 +90,7 @@ static tithe_status make_estimate(run *r, tithe_error *error)
     const tithe_train_options *o = r->o;
     if (r->sampling->weigh && !r->estimator->samples)
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--sampling has no meaning for the estimator '%s', which takes all rows.",
+                       "`sampling` has no meaning for the estimator '%s', which takes all rows.",
                        r->estimator->name);
     r->estimate = (estimate){.problem = &r->problem,
                              .seed = o->seed,
@@ -230,16 +230,16 @@ static tithe_status make_room(run *r, tithe_error *error)
 static tithe_status expect_sense(const tithe_train_options *o, tithe_error *error)
 {
     if (o->workers < 1 || o->workers > 100000)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--workers takes 1 to 100000, not %u.", o->workers);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`workers` takes 1 to 100000, not %u.", o->workers);
     if (o->clients > o->workers)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "--clients takes at most the %u workers that there are, not %u.", o->workers,
+                       "`clients` takes at most the %u workers that there are, not %u.", o->workers,
                        o->clients);
     if (!(o->momentum >= 0 && o->momentum < 1))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.",
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`momentum` takes a number from 0 to below 1, not %g.",
                        o->momentum);
     if (!(o->epochs >= 0) || !isfinite(o->epochs))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--epochs takes a positive number, not %g.", o->epochs);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`epochs` takes a positive number, not %g.", o->epochs);
     return TITHE_OK;
 }
 
@@ -323,7 +323,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         status = ti_network_read(r->o->network, &r->network, error);
         if (!status && run_is_remote(r))
             status = ti_fail(error, TITHE_E_SPEC, 0,
-                             "--network computes a network; over a real transport there is one already.");
+                             "`network` computes a network; over a real transport there is one already.");
     }
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
@@ -345,8 +345,8 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stopped)
         status =
             ti_fail(error, TITHE_E_SPEC, 0,
-                    "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
-                    "--target-loss.");
+                    "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
+                    "`target-loss`.");
     if (!status) status = choose_step(r, error);
     if (status) return status;
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);

@@ -127,7 +127,7 @@ static tithe_status expect_ranks(const run *r, tithe_error *error)
 {
     if (r->comm->size == r->o->workers) return TITHE_OK;
     return ti_fail(error, TITHE_E_MISMATCH, 0,
-                   "There are %u ranks, but %u workers: start as many, or leave --workers out.",
+                   "There are %u ranks, but %u workers: start as many, or leave `workers` out.",
                    r->comm->size, r->o->workers);
 }
 
@@ -145,7 +145,6 @@ tithe_status ti_run_agree(run *r, tithe_error *error)
         r->comm->phase = "comparing options";
         status = ti_comm_agree(r->comm, d.text, error);
         r->comm->phase = NULL;
-        r->all_know = status == TITHE_E_MISMATCH && !r->comm->failed.code;
     }
     ti_description_free(&d);
     return status ? status : expect_ranks(r, error);

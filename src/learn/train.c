@@ -125,8 +125,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
         fill_result(&r, result);
     }
     status = blame(&r, status, error);
-    if (status && status != TITHE_E_DIVERGED && r.comm && !r.all_know)
-        tithe_comm_give_up(r.comm, error->text);
+    if (status && status != TITHE_E_DIVERGED && r.comm) tithe_comm_give_up(r.comm, error->text);
     ti_run_free(&r);
     return status;
 }

@@ -204,7 +204,7 @@ static void a_network_is_refused_by_name(void **state)
     set(&g->all[1], "network", "C1");
     group_run(g);
     for (unsigned i = 0; i < PAIR; i++)
-        expect(g->all[i].status && strstr(g->all[i].error.text, "--network"), "%s", g->all[i].error.text);
+        expect(g->all[i].status && strstr(g->all[i].error.text, "`network`"), "%s", g->all[i].error.text);
     group_free(g);
 }
 
