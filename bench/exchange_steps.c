@@ -78,7 +78,7 @@ static tithe_status open_exchange(const settings *s, tithe_comm *comm, tithe_cod
 {
     const bool dense = strcmp(s->scheme, "dense") == 0, star = strcmp(s->scheme, "star") == 0;
     const tithe_feedback *feedback = NULL;
-    tithe_status status = tithe_feedback_find(dense ? "none" : "ec", &feedback, error);
+    tithe_status status = tithe_feedback_find(dense ? "none" : "ec", &feedback, NULL, error);
     if (status) return status;
     const tithe_codec_options options = {.contractive = feedback->contracts};
     status = tithe_codec_create(s->codec, &options, codec, error);

@@ -89,7 +89,7 @@ static cJSON *add_variant(cJSON *list, const char *kind, const char *name, const
     json_text(json, "kind", kind);
     json_text(json, "name", name);
     json_text(json, "summary", summary);
-    json_text(json, "paper", paper);
+    json_text(json, "paper", paper ? paper : "-");
     for (const tithe_param *p = table; p && p->name; p++) json_append(params, param_json(p));
     json_item(json, "params", params);
     return json;
@@ -99,12 +99,11 @@ static cJSON *add_variant(cJSON *list, const char *kind, const char *name, const
 static void print_variant(const char *name, const char *summary, const char *paper, const tithe_param *table,
                           const char *what, const char *remark)
 {
-    const bool cites = paper && *paper && strcmp(paper, "-") != 0;
     printf(strlen(name) <= 12 ? "  %-12s  " : "  %s\n                ", name);
     text_wrap(stdout, 16, 16, summary);
     if (remark) printf("                %s: %s", what, remark);
-    if (cites) printf(remark ? "; paper: %s" : "                paper: %s", paper);
-    if (remark || cites) printf("\n");
+    if (paper) printf(remark ? "; paper: %s" : "                paper: %s", paper);
+    if (remark || paper) printf("\n");
     for (const tithe_param *p = table; p && p->name; p++) print_param(p);
     printf("\n");
 }
@@ -262,7 +261,7 @@ static int list_tuners(const list_call *c)
 {
     if (!c->json) printf("Tuners: how much to send now\n\n");
     for (const tithe_tuner *const *t = tithe_tuners(); *t; t++)
-        list_plain(c, "tuner", (*t)->name, (*t)->summary, (*t)->paper, NULL);
+        list_plain(c, "tuner", (*t)->name, (*t)->summary, (*t)->paper, (*t)->params);
     return EXIT_DONE;
 }
 
@@ -290,7 +289,7 @@ static int list_estimators(const list_call *c)
 {
     if (!c->json) printf("Estimators: which gradient\n\n");
     for (const tithe_estimator *const *e = tithe_estimators(); *e; e++)
-        list_plain(c, "estimator", (*e)->name, (*e)->summary, (*e)->paper, NULL);
+        list_plain(c, "estimator", (*e)->name, (*e)->summary, (*e)->paper, (*e)->params);
     return EXIT_DONE;
 }
 
@@ -298,7 +297,7 @@ static int list_feedbacks(const list_call *c)
 {
     if (!c->json) printf("Feedback: what becomes of what was not sent\n\n");
     for (const tithe_feedback *const *f = tithe_feedbacks(); *f; f++)
-        list_plain(c, "feedback", (*f)->name, (*f)->summary, (*f)->paper, NULL);
+        list_plain(c, "feedback", (*f)->name, (*f)->summary, (*f)->paper, (*f)->params);
     return EXIT_DONE;
 }
 
@@ -306,7 +305,7 @@ static int list_schemes(const list_call *c)
 {
     if (!c->json) printf("Schemes: who sends what to whom\n\n");
     for (const tithe_scheme *const *s = tithe_schemes(); *s; s++)
-        list_plain(c, "scheme", (*s)->name, (*s)->summary, (*s)->paper, NULL);
+        list_plain(c, "scheme", (*s)->name, (*s)->summary, (*s)->paper, (*s)->params);
     return EXIT_DONE;
 }
 
@@ -314,7 +313,39 @@ static int list_collectives(const list_call *c)
 {
     if (!c->json) printf("Collectives: over which pattern\n\n");
     for (const tithe_collective *const *p = tithe_collectives(); *p; p++)
-        list_plain(c, "collective", (*p)->name, (*p)->summary, (*p)->paper, NULL);
+        list_plain(c, "collective", (*p)->name, (*p)->summary, (*p)->paper, (*p)->params);
+    return EXIT_DONE;
+}
+
+static int list_leaders(const list_call *c)
+{
+    if (!c->json) printf("Leaders: whose indices all ranks take\n\n");
+    for (const tithe_leader *const *l = tithe_leaders(); *l; l++)
+        list_plain(c, "leader", (*l)->name, (*l)->summary, (*l)->paper, (*l)->params);
+    return EXIT_DONE;
+}
+
+static int list_samplings(const list_call *c)
+{
+    if (!c->json) printf("Samplings: which rows an estimator draws\n\n");
+    for (const tithe_sampling *const *s = tithe_samplings(); *s; s++)
+        list_plain(c, "sampling", (*s)->name, (*s)->summary, (*s)->paper, (*s)->params);
+    return EXIT_DONE;
+}
+
+static int list_averages(const list_call *c)
+{
+    if (!c->json) printf("Averages: of the iterates, besides the last one\n\n");
+    for (const tithe_average *const *a = tithe_averages(); *a; a++)
+        list_plain(c, "average", (*a)->name, (*a)->summary, (*a)->paper, (*a)->params);
+    return EXIT_DONE;
+}
+
+static int list_step_sizes(const list_call *c)
+{
+    if (!c->json) printf("Step sizes: how far, in which step\n\n");
+    for (const tithe_step_rule *const *r = tithe_step_rules(); *r; r++)
+        list_plain(c, "step-size", (*r)->name, (*r)->summary, (*r)->paper, (*r)->params);
     return EXIT_DONE;
 }
 
@@ -323,9 +354,9 @@ static int list_transports(const list_call *c)
     if (!c->json) printf("Transports: how messages get from one process to another\n\n");
     for (const transport_row *t = transports(); t->name; t++) {
         if (c->json)
-            list_plain(c, "transport", t->name, t->summary, t->paper, NULL);
+            list_plain(c, "transport", t->name, t->summary, t->paper, t->params);
         else
-            print_variant(t->name, t->summary, t->paper, NULL, "library", t->library);
+            print_variant(t->name, t->summary, t->paper, t->params, "library", t->library);
     }
     return EXIT_DONE;
 }
@@ -346,8 +377,12 @@ static const list_kind kinds[] = {
     {"feedback", list_feedbacks},
     {"schemes", list_schemes},
     {"collectives", list_collectives},
+    {"leaders", list_leaders},
     {"transports", list_transports},
     {"estimators", list_estimators},
+    {"samplings", list_samplings},
+    {"averages", list_averages},
+    {"step-sizes", list_step_sizes},
     {"models", list_models},
     {"data", list_data},
 };
@@ -357,7 +392,7 @@ int cmd_list(int argc, char **argv)
 {
     const char *json = NULL;
     uint64_t n = 1000000;
-    char names[160], summary[640];
+    char names[240], summary[720];
     size_t used = 0;
     for (size_t i = 0; i < KINDS; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", kinds[i].name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "transports.h"
 
 train_settings train_settings_defaults(void)
 {
@@ -60,7 +61,9 @@ static bool serves(const train_settings *s)
 bool train_options_resume(train_settings *s)
 {
     tithe_error error = {0};
-    const bool remote = strcmp(s->transport, "inproc") != 0;
+    const transport_row *transport = transport_find(s->transport);
+    if (!transport) return false;
+    const bool remote = transport->begin != NULL;
     const bool stated = s->run.data || serves(s);
     const char *path = s->run.resume;
     const tithe_status status = tithe_train_options_resume(&s->run, path, &s->resumed, &error);

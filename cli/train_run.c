@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "flags.h"
 #include "text.h"
 
 /* ---- Ctrl-C -------------------------------------------------------------------------------------------- */
@@ -136,7 +137,8 @@ static void at_begin(void *context, const tithe_train_facts *f)
     fact_number(l, "minimum", f->optimum);
     fact_number(l, "predicted_slowdown", f->slowdown);
     fact_number(l, "dense_bytes", (double)f->raw_bytes * s->run.workers);
-    if (strcmp(f->scheme, "dense") == 0) fact(l, "baseline", "yes");
+    const tithe_scheme *scheme = NULL;
+    if (!tithe_scheme_find(f->scheme, &scheme, NULL, NULL) && scheme->whole) fact(l, "baseline", "yes");
     if (!l->quiet) print_facts(f, s);
 }
 
@@ -178,7 +180,10 @@ static void end_facts(listener *l)
     fact_number(l, "speedup_least", r->speedup_least);
     fact(l, "model_hash", r->model_hash);
     if (r->stopped) fact(l, "ended", "stopped by hand");
-    if (l->out->status == TITHE_E_DIVERGED) fact(l, "ended", l->out->error.text);
+    if (l->out->status != TITHE_E_DIVERGED) return;
+    char why[2 * sizeof l->out->error.text];
+    flags_say(l->out->error.text, why, sizeof why);
+    fact(l, "ended", why);
 }
 
 bool train_run(const train_settings *s, const char *name, const char *line, bool quiet, train_outcome *out)
@@ -257,6 +262,17 @@ static cJSON *link_json(const tithe_train_result *r)
     return json;
 }
 
+/* Counters that nobody has given a place: at the end, as the last record has them. */
+static void counters_json(cJSON *json, const tithe_trace_record *last)
+{
+    for (const tithe_counter *c = tithe_counters(); c->name; c++) {
+        const tithe_column *column = tithe_columns();
+        while (column->name && strcmp(column->name, c->name) != 0) column++;
+        if (column->name && c->flags & TITHE_COUNTER_ALL && !cJSON_HasObjectItem(json, c->name))
+            json_number(json, c->name, *(const double *)(const void *)((const char *)last + column->offset));
+    }
+}
+
 cJSON *train_json(const train_outcome *out)
 {
     const tithe_train_result *r = &out->result;
@@ -305,16 +321,11 @@ cJSON *train_json(const train_outcome *out)
     json_item(json, "link", link_json(r));
     json_item(json, "complexity", complexity_json(&r->complexity));
     json_bool(json, "stopped", r->stopped);
+    counters_json(json, last);
     return json;
 }
 
 /* ---- the command --------------------------------------------------------------------------------------- */
-
-static bool is_plain(const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-    return *word && word[strspn(word, plain)] == 0;
-}
 
 char *train_command(const char *verb, int argc, char **argv)
 {
@@ -324,18 +335,7 @@ char *train_command(const char *verb, int argc, char **argv)
     size_t used = (size_t)snprintf(line, room, "tithe %s", verb);
     for (int i = 0; i < argc; i++) {
         line[used++] = ' ';
-        const bool plain = is_plain(argv[i]);
-        if (!plain) line[used++] = '\'';
-        for (const char *c = argv[i]; *c; c++) {
-            if (*c == '\'') {
-                memcpy(line + used, "'\\''", 4);
-                used += 4;
-            } else {
-                line[used++] = *c;
-            }
-        }
-        if (!plain) line[used++] = '\'';
+        used += flags_quote(argv[i], strlen(argv[i]), line + used, room - used);
     }
-    line[used] = 0;
     return line;
 }

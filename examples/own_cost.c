@@ -25,14 +25,15 @@ int main(void)
 
     tithe_cost *cost = NULL;
     tithe_codec *codec = NULL;
+    const tithe_tuner *cat = NULL;
     tithe_error error = {0};
     const tithe_codec_options options = {.contractive = true, .open_level = true};
     if (tithe_cost_make(&satellite, NULL, &cost, &error) ||
-        tithe_codec_create("topk|sign", &options, &codec, &error)) {
+        tithe_codec_create("topk|sign", &options, &codec, &error) ||
+        tithe_tuner_find("cat", &cat, NULL, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return 1;
     }
-    const tithe_tuner *cat = tithe_tuner_find("cat");
     tithe_tuner_call call = {
         .codec = codec, .cost = cost, .form = TITHE_EXCHANGE, .x = x, .n = N, .gamma = 1};
     call.scratch_size = cat->scratch(codec, N);

@@ -168,7 +168,9 @@ static void *run_rank(void *argument)
 {
     rank *r = argument;
     float *const vectors[] = {r->vector};
-    r->status = tithe_all_reduce(r->comm, tithe_collective_find("ring"), vectors, N, r->scratch, &r->error);
+    const tithe_collective *ring;
+    r->status = tithe_collective_find("ring", &ring, NULL, &r->error);
+    if (!r->status) r->status = tithe_all_reduce(r->comm, ring, vectors, N, r->scratch, &r->error);
     if (r->status) tithe_comm_give_up(r->comm, r->error.text);
     return NULL;
 }

@@ -25,6 +25,21 @@
         if (!(condition)) fail_msg(__VA_ARGS__); \
     } while (0)
 
+/* Variants that are there. */
+static inline const tithe_collective *collective_of(const char *name)
+{
+    const tithe_collective *found = NULL;
+    expect(!tithe_collective_find(name, &found, NULL, NULL), "There is no collective '%s'.", name);
+    return found;
+}
+
+static inline const tithe_tuner *tuner_of(const char *name)
+{
+    const tithe_tuner *found = NULL;
+    expect(!tithe_tuner_find(name, &found, NULL, NULL), "There is no tuner '%s'.", name);
+    return found;
+}
+
 /* All ranks in this process, on the stack: what tithe_comm_local makes. */
 static inline tithe_comm ranks_here(unsigned size)
 {

@@ -13,6 +13,7 @@
 
 #include "tithe/comm.h"
 #include "tithe/rounds.h"
+#include "tithe/variant.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,8 +35,12 @@ typedef struct tithe_move {
 } tithe_move;
 
 typedef struct tithe_collective {
-    const char *name, *summary, *paper;
+    const char *name, *summary, *paper; /* paper NULL: of no paper */
+    const tithe_param *params;          /* NULL: none */
+    const char *also;                   /* what schemes that only gather call it; NULL: the same */
     bool ordered; /* the same bits on every transport; only `native` cannot promise that */
+    bool
+        together; /* everybody sends and receives in every round, and hears of everybody in size - 1 of them */
     unsigned (*parts)(unsigned size); /* into how many parts a vector is cut */
     /* All-reduce: afterwards every rank has the sum. */
     unsigned (*reduce_steps)(unsigned size);
@@ -52,8 +57,10 @@ typedef struct tithe_collective {
     void (*gather_rounds)(const tithe_blocks *blocks, tithe_rounds *rounds);
 } tithe_collective;
 
-TITHE_API const tithe_collective *const *tithe_collectives(void);          /* ends with NULL */
-TITHE_API const tithe_collective *tithe_collective_find(const char *name); /* NULL: there is none */
+TITHE_API const tithe_collective *const *tithe_collectives(void); /* ends with NULL */
+/* From its spec; params takes TITHE_MAX_PARAMS values, NAN where nothing was stated, or is NULL. */
+TITHE_API tithe_status tithe_collective_find(const char *spec, const tithe_collective **collective,
+                                             double *params, tithe_error *error);
 
 /* Where part p of a vector of n numbers begins; part `parts` begins at n. */
 static inline size_t tithe_part_begin(size_t n, unsigned parts, unsigned p)

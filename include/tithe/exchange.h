@@ -43,11 +43,14 @@ typedef struct tithe_step_shape {
 } tithe_step_shape;
 
 typedef struct tithe_scheme {
-    const char *name, *summary, *paper;
-    bool whole;                     /* takes the gradients as they are: no frames */
-    bool forms;                     /* put only forms what is to be sent; run makes the messages */
-    bool back;                      /* sends a frame back, which a downlink codec may compress */
+    const char *name, *summary, *paper; /* paper NULL: of no paper */
+    const tithe_param *params;          /* NULL: none */
+    bool whole;                         /* takes the gradients as they are: no frames */
+    bool forms;                         /* put only forms what is to be sent; run makes the messages */
+    bool back;                          /* sends a frame back, which a downlink codec may compress */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
+    /* Is this the one to take where none is named? The first in the table that says so. NULL: never. */
+    bool (*suits)(const struct tithe_exchange_config *config);
     /* Another default for this configuration. NULL: the first one. */
     const char *(*collective)(const struct tithe_exchange_config *config);
     /* NULL, or a sentence: why it cannot be used like this. */
@@ -65,8 +68,28 @@ typedef struct tithe_scheme {
     void (*relearn)(tithe_exchange *ex, const double *numbers);
 } tithe_scheme;
 TITHE_API const tithe_scheme *const *tithe_schemes(void); /* ends with NULL */
+/* From its spec; params takes TITHE_MAX_PARAMS values, NAN where nothing was stated, or is NULL. */
+TITHE_API tithe_status tithe_scheme_find(const char *spec, const tithe_scheme **scheme, double *params,
+                                         tithe_error *error);
 /* The collective that a scheme uses under this name ('allgather' is a ring that passes frames on); NULL: it cannot. */
 TITHE_API const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, const char *name);
+
+/* Who leads, under a scheme whose ranks all take the indices of one (artopk). A function of numbers that all ranks have. */
+struct tithe_leader_state;
+typedef struct tithe_leader {
+    const char *name, *summary, *paper;
+    const tithe_param *params;
+    bool known;    /* before anybody has selected, so that only the leader has to */
+    bool measures; /* what a step gains, for which the energies of all ranks are gathered */
+    unsigned slot; /* of its gains in the state */
+    /* The rule of the coming step. NULL: itself. */
+    const struct tithe_leader *(*next)(const struct tithe_leader_state *s);
+    /* The rank that leads; energies[r] is what rank r selected. NULL: `next` names one that can tell. */
+    unsigned (*choose)(const struct tithe_leader_state *s, const double *energies, unsigned size);
+} tithe_leader;
+TITHE_API const tithe_leader *const *tithe_leaders(void); /* ends with NULL */
+TITHE_API tithe_status tithe_leader_find(const char *spec, const tithe_leader **leader, double *params,
+                                         tithe_error *error);
 
 /* What must outlive the exchange: everything that is pointed to. */
 typedef struct tithe_exchange_config {
@@ -77,12 +100,14 @@ typedef struct tithe_exchange_config {
     const tithe_feedback *feedback;          /* NULL: none */
     const tithe_codec *downlink;             /* of the way back; NULL: all|raw */
     const tithe_feedback *downlink_feedback; /* the server's own: none or ec */
-    const char *scheme;                  /* NULL or "auto": star with a downlink, dense for all|raw without
-                                              * feedback, otherwise gather */
+    const char
+        *scheme; /* NULL or "auto": the first that suits: star with a downlink, dense for all|raw without
+                         * feedback, otherwise gather */
     const char *collective;              /* NULL or "auto": the scheme's first */
     const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
     bool deterministic;                  /* refuse what gives other bits on other transports */
     const tithe_tuner *tuner;            /* NULL: the level of the codec */
+    const double *tuner_params;          /* from tithe_tuner_find; NULL: its defaults */
     bool shared_level;                   /* one level for all ranks, from the sum of their curves (tuner.h) */
     const tithe_tuner *downlink_tuner;   /* the server's own: how much goes back; NULL: as the codec says */
     const tithe_cost *cost;              /* NULL: bits */
@@ -122,6 +147,11 @@ TITHE_API void tithe_exchange_free(tithe_exchange *ex);          /* NULL is fine
 /* Another collective from the next step on, the same on all ranks; nothing is restarted, and what was kept stays. Between
  * two steps only. */
 TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error);
+/* Another scheme, by its spec, over this collective (NULL: its default). What the old one had learned is gone. Memory is
+ * allocated; if there is not enough, and there are buckets, free the exchange. From or to a server without a rank there is
+ * no way, since that would not know. */
+TITHE_API tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme,
+                                                    const char *collective, tithe_error *error);
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
  * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as
@@ -158,6 +188,23 @@ typedef struct tithe_exchange_totals {
 } tithe_exchange_totals;
 TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
 
+/* The counters among them, for those who add up, save or print all of them. Ends with a NULL name. */
+enum {
+    TITHE_COUNTER_ALL = 1, /* a run adds it up over all processes; otherwise each has its own */
+    TITHE_COUNTER_PAID = 2 /* what messages are paid with: whoever looks at a checkpoint is told */
+};
+typedef struct tithe_counter {
+    const char *name, *unit, *doc; /* as in a trace and in JSON */
+    size_t offset;                 /* of a double in tithe_exchange_totals */
+    unsigned flags;
+    unsigned place; /* in the account of a checkpoint (docs/checkpoint.md): never another one */
+} tithe_counter;
+TITHE_API const tithe_counter *tithe_counters(void);
+static inline double tithe_counter_of(const tithe_exchange_totals *totals, const tithe_counter *counter)
+{
+    return *(const double *)(const void *)((const char *)totals + counter->offset);
+}
+
 /* The last step. */
 typedef struct tithe_exchange_record {
     unsigned long step;
@@ -189,7 +236,7 @@ TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a
 TITHE_API float *tithe_exchange_aggregate(tithe_exchange *ex);
 /* The server's own; every process has room for it, but only that of the server is used. */
 TITHE_API float *tithe_exchange_server_kept(tithe_exchange *ex);
-/* Numbers that the scheme learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
+/* Numbers that the scheme and the tuner learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
  * `numbers`, if that is not NULL. */
 TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);
 TITHE_API void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers);

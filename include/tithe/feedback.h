@@ -6,7 +6,7 @@
 #ifndef TITHE_FEEDBACK_H
 #define TITHE_FEEDBACK_H
 
-#include "tithe/codec.h"
+#include "tithe/variant.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,11 +39,12 @@ typedef struct tithe_feedback_call {
 } tithe_feedback_call;
 
 typedef struct tithe_feedback {
-    const char *name, *summary, *paper;
-    bool keeps;      /* a vector of each worker from step to step */
-    bool works;      /* needs `work` */
-    bool contracts;  /* wants contractive codecs: they become the default of scale= */
-    bool scaled;     /* messages are in units of the update: gamma is in them already */
+    const char *name, *summary, *paper; /* paper NULL: of no paper */
+    const tithe_param *params;          /* NULL: none */
+    bool keeps;                         /* a vector of each worker from step to step */
+    bool works;                         /* needs `work` */
+    bool contracts;                     /* wants contractive codecs: they become the default of scale= */
+    bool scaled;                        /* messages are in units of the update: gamma is in them already */
     bool aggregates; /* a step applies the sum of all messages so far, not of this step's alone */
     /* What is to be compressed: g itself, or a vector in `kept` or `work` that encode will take up again. */
     const float *(*form)(const tithe_feedback_call *c);
@@ -54,7 +55,8 @@ typedef struct tithe_feedback {
 } tithe_feedback;
 
 TITHE_API const tithe_feedback *const *tithe_feedbacks(void); /* ends with NULL */
-TITHE_API tithe_status tithe_feedback_find(const char *name, const tithe_feedback **feedback,
+/* From its spec; params takes TITHE_MAX_PARAMS values, NAN where nothing was stated, or is NULL. */
+TITHE_API tithe_status tithe_feedback_find(const char *spec, const tithe_feedback **feedback, double *params,
                                            tithe_error *error);
 
 #ifdef __cplusplus

@@ -33,10 +33,21 @@ typedef struct tithe_unified {
 struct tithe_estimate;
 
 typedef struct tithe_estimator {
-    const char *name, *summary, *paper;
-    bool samples; /* looks at some rows only: a loss has to be computed on its own */
-    bool noisy;   /* at the minimum, too */
-    /* Passes over the data that a step takes, a refresh not counted; m = rows / workers. */
+    const char *name, *summary, *paper; /* paper NULL: of no paper */
+    const tithe_param *params;          /* NULL: none */
+    bool samples;                       /* looks at some rows only: a loss has to be computed on its own */
+    bool noisy;                         /* at the minimum, too */
+    /* State of its own, in the estimate; params with their defaults. NULL: there is none. */
+    tithe_status (*open)(struct tithe_estimate *s, const double *params, tithe_error *error);
+    void (*close)(struct tithe_estimate *s);
+    /* At the start of a run, from x; x is NULL where a checkpoint brought the state. Returns passes over the data. */
+    double (*start)(struct tithe_estimate *s, const double *x);
+    /* After the exchange of a step, which began at x. Returns passes over the data, on average `after_passes`. */
+    double (*after)(struct tithe_estimate *s, const double *x);
+    double (*after_passes)(double m);
+    /* What a checkpoint has to keep of the state: as many numbers as x has, the same in all processes. NULL: nothing. */
+    double *(*saved)(struct tithe_estimate *s);
+    /* Passes over the data that the gradients of a step take; m = rows / workers. */
     double (*passes)(double m, size_t batch);
     /* The gradient of worker `local` (counted from 0 here) at x into g, penalty included. Returns the worker's loss
      * where that comes for free, NAN otherwise. `draw` numbers the draws of a worker within a step. */
@@ -48,6 +59,55 @@ typedef struct tithe_estimator {
 } tithe_estimator;
 
 TITHE_API const tithe_estimator *const *tithe_estimators(void); /* ends with NULL */
+/* From its spec; params takes TITHE_MAX_PARAMS values, NAN where nothing was stated, or is NULL. So do the others below. */
+TITHE_API tithe_status tithe_estimator_find(const char *spec, const tithe_estimator **estimator,
+                                            double *params, tithe_error *error);
+
+/* ---- how rows are drawn, as a table ---------------------------------------------------------------------- */
+
+typedef struct tithe_sampling {
+    const char *name, *summary, *paper;
+    const tithe_param *params;
+    bool takes_file; /* its spec is name:PATH, or the path alone */
+    /* A number for each row that is here, in proportion to which a worker draws it. NULL: all alike. */
+    tithe_status (*weigh)(const tithe_data *data, const char *path, double *weights, tithe_error *error);
+    /* Script L of the theory. NULL: it is found from the weights. */
+    double (*script_L)(const tithe_constants *constants);
+} tithe_sampling;
+
+TITHE_API const tithe_sampling *const *tithe_samplings(void); /* ends with NULL */
+TITHE_API tithe_status tithe_sampling_find(const char *spec, const tithe_sampling **sampling, double *params,
+                                           tithe_error *error);
+
+/* ---- averages of the iterates, as a table --------------------------------------------------------------- */
+
+struct tithe_averaged;
+
+typedef struct tithe_average {
+    const char *name, *summary, *paper;
+    const tithe_param *params;
+    unsigned vectors;                                       /* that it keeps from step to step */
+    void (*add)(struct tithe_averaged *a, const double *x); /* NULL: nothing is averaged */
+    void (*get)(const struct tithe_averaged *a, double *x);
+} tithe_average;
+
+TITHE_API const tithe_average *const *tithe_averages(void); /* ends with NULL */
+TITHE_API tithe_status tithe_average_find(const char *spec, const tithe_average **kind, double *params,
+                                          tithe_error *error);
+
+/* ---- rules for the step size, as a table ---------------------------------------------------------------- */
+
+typedef struct tithe_step_rule {
+    const char *name, *summary, *paper;
+    const tithe_param *params; /* the first is `start`; where it is not stated, it is auto */
+    double (*at)(const double *params, double start, uint64_t step);
+    bool (*constant)(const double *params); /* the same in every step; NULL: no */
+} tithe_step_rule;
+
+TITHE_API const tithe_step_rule *const *tithe_step_rules(void); /* ends with NULL */
+/* Besides, auto and X are constant, auto/k and X/k harmonic. */
+TITHE_API tithe_status tithe_step_rule_find(const char *spec, const tithe_step_rule **rule, double *params,
+                                            tithe_error *error);
 
 /* ---- one run ------------------------------------------------------------------------------------------- */
 
@@ -62,7 +122,7 @@ typedef struct tithe_train_options {
     tithe_split split;
     const char *estimator;
     const char *sampling; /* uniform, importance, or a file with one weight for each row */
-    size_t batch;         /* rows per worker and step, for minibatch */
+    size_t batch;         /* of minibatch, in place of minibatch:batch=B; 0: not given */
     unsigned local_steps; /* 1: send gradients; more: send differences of models */
     const char *average;  /* none, tail, weighted */
     double momentum;
@@ -185,13 +245,12 @@ typedef struct tithe_checkpoint {
     uint64_t step, n, seed, data_hash;
     unsigned workers;
     double epochs, seconds;
-    double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost,
-        downlink_cost; /* so far, over all workers */
     /* vectors besides the model */
     bool kept, aggregate, server_kept, anchor, averages, clients, momentum;
     uint64_t learned;                    /* numbers of the scheme */
     uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
     char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */
+    tithe_exchange_totals totals;        /* so far, over all workers; sent_bytes is all that was sent */
 } tithe_checkpoint;
 
 /* Does it begin as a checkpoint does? No frame and no trace does. */

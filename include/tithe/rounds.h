@@ -1,8 +1,10 @@
 /* rounds.h - what a step takes on a network: rounds of messages that follow each other.
  *
+ *     const tithe_collective *ring;
  *     tithe_rounds rounds;
  *     tithe_rounds_start(&rounds);
- *     tithe_collective_find("ring")->reduce_rounds(8, n, &rounds);
+ *     tithe_collective_find("ring", &ring, NULL, NULL);
+ *     ring->reduce_rounds(8, n, &rounds);
  *     double seconds = tithe_rounds_seconds(&rounds, &link), bytes = tithe_rounds_sent(&rounds);
  *
  * Every collective (coll.h) and every scheme (exchange.h) states its rounds, once. How long a step takes, how much it

@@ -1,7 +1,7 @@
 /* tuner.h - how much to send now, from what the vector and the cost of a message say.
  *
  * A tuner looks at the vector that is about to be compressed and names a level: entries, lambda, or s (codec.h,
- * tithe_call.level). No tuner (NULL) is the fixed level that the codec states.
+ * tithe_call.level). `fixed` leaves it to the codec, without a look; where a tuner is asked for, NULL means that one.
  *
  * `cat` takes the level that buys the most progress per unit of cost, exactly: the argmax over all levels T of
  * progress(T) / cost(len(T)), the smallest one among equals. Progress is the share of the descent of a full gradient
@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 typedef struct tithe_tuner_call {
+    const void *state;        /* of the tuner: `open` made it, and `after` may change it between two steps */
     const tithe_codec *codec; /* made with open_level */
     const tithe_cost *cost;   /* NULL: bits */
     bool count_paper;         /* charge the papers' bits in place of the length of the frame */
@@ -38,16 +39,48 @@ typedef struct tithe_choice {
     const char *reason; /* static: "best efficiency", "full packet", "one entry", "everything fits", ... */
 } tithe_choice;
 
+/* A step that is over, as the ranks of this process saw it. What has to be decided by all ranks alike may depend on
+ * `step` and on what all of them have heard, not on seconds. */
+typedef struct tithe_tuner_step {
+    uint32_t step;         /* counted from 0 */
+    double entries;        /* that a rank sent: the mean */
+    double energy, unsent; /* means of |to be sent|^2 and |not sent|^2; NAN: not measured */
+    double sent_bytes;     /* by this process */
+    double seconds;        /* from the first frame to the update */
+    const char *scheme, *collective;
+} tithe_tuner_step;
+
+/* What is to change from the next step on; the level is named by `choose`. */
+typedef struct tithe_tuner_plan {
+    const char *scheme;     /* as for tithe_exchange_switch_scheme; NULL: as it is */
+    const char *collective; /* as for tithe_exchange_switch; NULL: as it is, or the default of a new scheme */
+} tithe_tuner_plan;
+
 typedef struct tithe_tuner {
-    const char *name, *summary, *paper;
+    const char *name, *summary, *paper; /* paper NULL: of no paper */
+    const tithe_param *params;          /* NULL: none */
+    bool
+        tunes; /* looks at the vector and names a level: the codec has to be made with open_level, and should contract.
+                 * Otherwise the codec's own level stands, and x may be NULL */
     /* NULL, or a sentence: why it cannot tune this codec. */
     const char *(*refuse)(const tithe_codec *codec);
     size_t (*scratch)(const tithe_codec *codec, size_t n);
     tithe_status (*choose)(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error);
+    /* State of its own, one in each exchange and in each of its buckets. All of these may be NULL: there is none. params
+     * with their defaults. `choose` runs on several threads at a time, so it only reads; `after` runs alone. */
+    tithe_status (*open)(const tithe_codec *codec, size_t n, const double *params, void **state,
+                         tithe_error *error);
+    void (*close)(void *state); /* not NULL where `open` is not */
+    void (*after)(void *state, const tithe_tuner_step *step, tithe_tuner_plan *plan);
+    /* As numbers, for a checkpoint: returns how many, and copies them if there is a place. Both or none. */
+    size_t (*save)(const void *state, double *numbers);
+    void (*load)(void *state, const double *numbers);
 } tithe_tuner;
 
-TITHE_API const tithe_tuner *const *tithe_tuners(void);          /* ends with NULL */
-TITHE_API const tithe_tuner *tithe_tuner_find(const char *name); /* NULL: there is none */
+TITHE_API const tithe_tuner *const *tithe_tuners(void); /* ends with NULL */
+/* From its spec; params takes TITHE_MAX_PARAMS values, NAN where nothing was stated, or is NULL. */
+TITHE_API tithe_status tithe_tuner_find(const char *spec, const tithe_tuner **tuner, double *params,
+                                        tithe_error *error);
 
 /* ---- one level for all workers -------------------------------------------------------------------------- */
 

@@ -242,6 +242,23 @@ tithe_status ti_spec_read(const char *owner, spec_piece arguments, const tithe_p
     return TITHE_OK;
 }
 
+tithe_status ti_spec_shorthand(const char *owner, const tithe_param *table, const char *key, const char *text,
+                               double *values, tithe_error *error)
+{
+    if (!text) return TITHE_OK;
+    const int i = ti_spec_find(table, key);
+    double value;
+    const tithe_status status =
+        read_value(owner, (spec_piece){text, 0, strlen(text)}, &table[i], &value, error);
+    if (status) return status;
+    if (!isnan(values[i]) && values[i] != value)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "%s of %s is stated twice, and beside the spec it is %s: leave one of them out.", key,
+                       owner, text);
+    values[i] = value;
+    return TITHE_OK;
+}
+
 void ti_spec_defaults(const tithe_param *table, double *values)
 {
     for (int i = 0; table && table[i].name; i++)

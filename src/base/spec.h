@@ -21,6 +21,10 @@ bool ti_spec_is(spec_piece name, const char *word);
  * ti_spec_defaults, since a caller may want to know what was stated. */
 tithe_status ti_spec_read(const char *owner, spec_piece arguments, const tithe_param *table, double *values,
                           tithe_error *error);
+/* An option that says the same as a parameter: its text (NULL: not given) takes effect where the spec states nothing, and is
+ * refused where it states something else. `key` has to be in the table. */
+tithe_status ti_spec_shorthand(const char *owner, const tithe_param *table, const char *key, const char *text,
+                               double *values, tithe_error *error);
 /* Is this value of this parameter one that the table allows? The same sentence for text and for numbers. */
 tithe_status ti_spec_check(const char *owner, const tithe_param *param, double value, size_t position,
                            tithe_error *error);

@@ -5,6 +5,7 @@
 
 #include "bench/job.h"
 #include "tithe/tuner.h"
+#include "tuner/search.h"
 
 static tithe_tuner_call call_of(const bench_job *job)
 {
@@ -23,7 +24,7 @@ static tithe_status choose(bench_job *job, tithe_error *error)
 {
     const tithe_tuner_call call = call_of(job);
     tithe_choice choice;
-    const tithe_status status = tithe_tuner_find("cat")->choose(&call, &choice, error);
+    const tithe_status status = ti_tuner_cat.choose(&call, &choice, error);
     if (status) return status;
     job->number = choice.level;
     job->call.largest = choice.largest;
@@ -37,7 +38,7 @@ static tithe_status choose_open(bench_job *job, tithe_error *error)
     tithe_status status = tithe_codec_create(job->row->spec, &options, &job->codec, error);
     if (!status) status = tithe_cost_create(job->row->cost, &job->cost, error);
     if (status) return status;
-    job->tuner_scratch_size = tithe_tuner_find("cat")->scratch(job->codec, job->v->n);
+    job->tuner_scratch_size = ti_tuner_cat.scratch(job->codec, job->v->n);
     job->tuner_scratch = malloc(job->tuner_scratch_size + 1);
     return job->tuner_scratch ? TITHE_OK
                               : ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for scratch.");

@@ -40,11 +40,11 @@ static void bf16_claims(const tithe_quant_call *c, tithe_claims *claims)
 const tithe_quantizer ti_quant_bf16 = {
     .name = "bf16",
     .summary = "16 bits: bfloat16, the range of f32",
-    .paper = "-",
     .params = bf16_params,
     .id = 2,
     .rounds = true,
     .max_bits = half_max_bits,
+    .paper_bits = half_paper_bits,
     .encode = bf16_encode,
     .check = bf16_check,
     .decode = bf16_decode,

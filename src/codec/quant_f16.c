@@ -40,11 +40,11 @@ static void f16_claims(const tithe_quant_call *c, tithe_claims *claims)
 const tithe_quantizer ti_quant_f16 = {
     .name = "f16",
     .summary = "16 bits: IEEE half precision",
-    .paper = "-",
     .params = f16_params,
     .id = 1,
     .rounds = true,
     .max_bits = half_max_bits,
+    .paper_bits = half_paper_bits,
     .encode = f16_encode,
     .check = f16_check,
     .decode = f16_decode,

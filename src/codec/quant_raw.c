@@ -96,7 +96,6 @@ static void raw_claims(const tithe_quant_call *c, tithe_claims *claims)
 const tithe_quantizer ti_quant_raw = {
     .name = "raw",
     .summary = "32 (or 64) bits: the number itself",
-    .paper = "-",
     .params = raw_params,
     .id = 0,
     .takes_f64 = true,

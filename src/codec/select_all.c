@@ -20,7 +20,6 @@ static const tithe_param all_params[] = {{0}};
 const tithe_selector ti_select_all = {
     .name = "all",
     .summary = "every coordinate",
-    .paper = "-",
     .params = all_params,
     .id = 0,
     .source = TITHE_INDICES_ALL,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/family.h"
 #include "comm/comm.h"
 #include "comm/link_estimate.h"
 #include "kernels/kernels.h"
@@ -16,22 +17,24 @@ const tithe_collective *const *tithe_collectives(void)
     return collectives;
 }
 
-const tithe_collective *tithe_collective_find(const char *name)
+static family_row row(size_t i)
 {
-    for (size_t i = 0; collectives[i]; i++)
-        if (strcmp(collectives[i]->name, name) == 0) return collectives[i];
-    return NULL;
+    return collectives[i] ? (family_row){collectives[i]->name, collectives[i]->params} : (family_row){0};
+}
+
+tithe_status tithe_collective_find(const char *spec, const tithe_collective **collective, double *params,
+                                   tithe_error *error)
+{
+    static const family all = {.what = "collective", .row = row};
+    size_t place;
+    const tithe_status status = ti_family_find(&all, spec, &place, params, error);
+    if (!status) *collective = collectives[place];
+    return status;
 }
 
 static tithe_move idle(void)
 {
     return (tithe_move){.to = TITHE_NOBODY, .from = TITHE_NOBODY};
-}
-
-/* In a ring everybody sends and receives in every round, and after N-1 of them has heard of everybody. */
-static bool is_ring(const tithe_collective *how)
-{
-    return how == &ti_coll_ring;
 }
 
 /* ---- all-reduce --------------------------------------------------------------------------------------- */
@@ -83,7 +86,7 @@ static tithe_status send_round(const reduction *r, unsigned round, tithe_error *
 static tithe_status receive_round(const reduction *r, unsigned round, double start, tithe_error *error)
 {
     tithe_comm *comm = r->comm;
-    const bool timed = is_ring(r->how) && (comm->seen.together || round + 1 >= comm->size);
+    const bool timed = r->how->together && (comm->seen.together || round + 1 >= comm->size);
     for (unsigned i = 0; i < comm->local; i++) {
         tithe_move m = idle();
         r->how->reduce(comm->size, comm->first + i, round, &m);
@@ -119,7 +122,7 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
         status = send_round(&r, round, error);
         if (!status) status = receive_round(&r, round, start, error);
     }
-    comm->seen.together = is_ring(how);
+    comm->seen.together = how->together;
     return status;
 }
 
@@ -175,30 +178,37 @@ static uint64_t longest_of(const tithe_comm *comm, const size_t *lengths)
     return longest;
 }
 
-/* The block that the first rank of this process gets in a round of a ring. */
-static unsigned received_in(const tithe_comm *comm, unsigned round)
+/* The block that the first rank of this process gets in a round. */
+static unsigned received_in(const tithe_comm *comm, const tithe_collective *how, unsigned round)
 {
     tithe_move m = idle();
-    ti_coll_ring.gather(comm->size, comm->first, round, &m);
+    how->gather(comm->size, comm->first, round, &m);
     return m.receive;
+}
+
+static tithe_status refuse_gather(const tithe_collective *how, tithe_error *error)
+{
+    char list[80] = "";
+    for (const tithe_collective *const *c = collectives; *c; c++)
+        if ((*c)->gather) ti_list_add(list, sizeof list, "|", (*c)->name);
+    return ti_fail(error, TITHE_E_SPEC, 0, "The collective '%s' has no all-gather: take %s.", how->name,
+                   list);
 }
 
 tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
                               const size_t *lengths, tithe_error *error)
 {
-    if (!how->gather)
-        return ti_fail(error, TITHE_E_SPEC, 0, "The collective '%s' has no all-gather: take ring or tree.",
-                       how->name);
+    if (!how->gather) return refuse_gather(how, error);
     if (comm->size == 1 || gather_needs_nothing(comm, how, lengths)) return TITHE_OK;
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->gather_steps(comm->size) && !status; round++) {
         const double start = clock_now();
         status = gather_round(comm, how, round, blocks, lengths, true, error);
         if (!status) status = gather_round(comm, how, round, blocks, lengths, false, error);
-        if (!status && is_ring(how) && comm->seen.together)
-            ti_link_round(comm, longest_of(comm, lengths), lengths[received_in(comm, round)], start);
+        if (!status && how->together && comm->seen.together)
+            ti_link_round(comm, longest_of(comm, lengths), lengths[received_in(comm, how, round)], start);
         if (!status) status = ti_comm_flush(comm, error);
     }
-    comm->seen.together = is_ring(how);
+    comm->seen.together = how->together;
     return status;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/spec.h"
+#include "base/family.h"
 
 static const tithe_cost_model *const models[] = {
     &ti_cost_bits,   &ti_cost_affine, &ti_cost_packet,    &ti_cost_frames,
@@ -19,7 +19,8 @@ static const tithe_cost_preset presets[] = {
     /* IEEE 802.15.4: a frame of at most 127 bytes holds frame control 2, sequence number 1, network 2, short addresses
      * 2 + 2 and checksum 2, which leaves 116; preamble 4, delimiter 1 and length 1 go ahead of it. */
     {"802.15.4-127", "frames:header=17,payload=116",
-     "true IEEE 802.15.4 frames of 127 bytes: 116 of payload, 11 of header and checksum, 6 ahead of it", "-"},
+     "true IEEE 802.15.4 frames of 127 bytes: 116 of payload, 11 of header and checksum, 6 ahead of it",
+     NULL},
     /* Preamble 8, Ethernet header 14, checksum 4, IPv4 20, UDP 8; 1500 - 20 - 8 are left. */
     {"ethernet-udp", "frames:header=54,payload=1472",
      "UDP over Ethernet: 54 bytes of headers for 1472 of payload", "khirirat2021cat"},
@@ -36,18 +37,14 @@ const tithe_cost_preset *tithe_cost_presets(void)
     return presets;
 }
 
-static tithe_status fail_name(spec_piece name, tithe_error *error)
+/* The models, and after them the presets. */
+enum { MODELS = sizeof models / sizeof *models - 1 };
+static family_row row(size_t i)
 {
-    char known[160];
-    size_t used = 0;
-    for (size_t i = 0; models[i]; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", models[i]->name);
-    for (size_t i = 0; presets[i].name; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, ", %s", presets[i].name);
-    const size_t length = name.end - name.start;
-    return ti_fail(error, TITHE_E_SPEC, name.start, "There is no cost '%.*s': take one of %s.",
-                   (int)(length < 30 ? length : 30), name.text + name.start, known);
+    if (i < MODELS) return (family_row){models[i]->name, models[i]->params};
+    return (family_row){presets[i - MODELS].name, NULL};
 }
+static const family costs = {.what = "cost", .row = row};
 
 /* Ask for the cost of many lengths: what is negative, not finite or falling is no cost. */
 static tithe_status expect_cost(const tithe_cost *cost, tithe_error *error)
@@ -117,15 +114,16 @@ tithe_status tithe_cost_create(const char *spec, tithe_cost **cost, tithe_error 
 {
     if (!spec || !cost)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A spec and a place for the cost are needed.");
-    for (size_t i = 0; presets[i].name; i++)
-        if (strcmp(spec, presets[i].name) == 0) spec = presets[i].spec;
     spec_piece name, arguments;
     ti_spec_split((spec_piece){spec, 0, strlen(spec)}, &name, &arguments);
-    size_t i = 0;
-    while (models[i] && !ti_spec_is(name, models[i]->name)) i++;
-    if (!models[i]) return fail_name(name, error);
+    size_t place;
+    if (!ti_family_place(&costs, name, &place)) return ti_family_refuse(&costs, name, error);
+    if (place >= MODELS) { /* presets have no parameters */
+        const tithe_status status = ti_family_find(&costs, spec, &place, NULL, error);
+        return status ? status : tithe_cost_create(presets[place - MODELS].spec, cost, error);
+    }
 
-    tithe_cost made = {.model = models[i]};
+    tithe_cost made = {.model = models[place]};
     if (made.model->takes_file) return create_from_file(&made, arguments, cost, error);
     const tithe_status status =
         ti_spec_read(made.model->name, arguments, made.model->params, made.params, error);

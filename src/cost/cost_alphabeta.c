@@ -2,13 +2,14 @@
  * worker sends one such message. Key: tyagi2023artopk, with the formulas of coll.h. */
 #include <math.h>
 
+#include "coll/coll.h"
 #include "cost/cost.h"
-#include "tithe/coll.h"
 
 enum { LATENCY, BANDWIDTH, COLLECTIVE, WORKERS };
 enum { LINK, ALLGATHER, RING, TREE, STAR };
 
-static const char *const names[] = {[ALLGATHER] = "ring", [RING] = "ring", [TREE] = "tree", [STAR] = "star"};
+static const tithe_collective *const collectives[] = {
+    [ALLGATHER] = &ti_coll_ring, [RING] = &ti_coll_ring, [TREE] = &ti_coll_tree, [STAR] = &ti_coll_star};
 
 static tithe_link link_of(const double *p)
 {
@@ -22,7 +23,7 @@ static double of_alphabeta(const tithe_cost *cost, double bits)
     const unsigned how = (unsigned)p[COLLECTIVE], workers = (unsigned)p[WORKERS];
     const tithe_link link = link_of(p);
     if (how == LINK) return tithe_link_seconds(&link, bytes);
-    const tithe_collective *c = tithe_collective_find(names[how]);
+    const tithe_collective *c = collectives[how];
     tithe_rounds rounds;
     tithe_rounds_start(&rounds);
     if (c->gather_rounds)

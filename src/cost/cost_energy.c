@@ -41,7 +41,6 @@ static const tithe_param params[] = {
 const tithe_cost_model ti_cost_energy = {
     .name = "energy",
     .summary = "joules for each bit and for each packet",
-    .paper = "-",
     .unit = "J",
     .params = params,
     .of = of_energy,

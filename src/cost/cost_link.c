@@ -8,8 +8,8 @@ static tithe_status expect_time(const tithe_cost *cost, tithe_error *error)
 {
     if (strcmp(cost->model->unit, "s") != 0)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "A plan needs seconds, but '%.100s' counts in %s: take table:FILE, as tithe probe "
-                       "--out writes it.",
+                       "A plan needs seconds, but '%.100s' counts in %s: take table:FILE, as `tithe probe` "
+                       "writes it.",
                        cost->spec, cost->model->unit);
     for (size_t i = 0; i < cost->link.count; i++)
         if (!(cost->points[i].seconds > 0))

@@ -7,14 +7,14 @@
 
 typedef struct artopk {
     leader_state leader;
-    leader_rule rule;   /* of this step */
-    unsigned who;       /* leads */
-    uint32_t *indices;  /* the leader's; room for 16 more than `room` */
-    size_t count, room; /* how many there are, and can be */
-    float **values;     /* of each local rank, at these indices */
-    size_t index_bytes; /* of the leader's frame */
-    tithe_codec *given; /* given|raw: what a rank has to say once the indices are known */
-    uint8_t *stats;     /* of all ranks, for a gather: energy selected, energy in all */
+    const tithe_leader *rule; /* of this step */
+    unsigned who;             /* leads */
+    uint32_t *indices;        /* the leader's; room for 16 more than `room` */
+    size_t count, room;       /* how many there are, and can be */
+    float **values;           /* of each local rank, at these indices */
+    size_t index_bytes;       /* of the leader's frame */
+    tithe_codec *given;       /* given|raw: what a rank has to say once the indices are known */
+    uint8_t *stats;           /* of all ranks, for a gather: energy selected, energy in all */
     double *energies;
     size_t *selected; /* of each local rank: bytes of its index frame */
     /* values that are not raw */

@@ -20,7 +20,8 @@ tithe_status ti_exchange_expect_finite(const float *g, size_t n, tithe_error *er
 tithe_tuner_call ti_exchange_tuner_call(const exchange_way *way, const exchange_worker *w,
                                         const exchange_lane *lane, const float *x, double gamma)
 {
-    return (tithe_tuner_call){.codec = way->codec,
+    return (tithe_tuner_call){.state = way->tuner_state,
+                              .codec = way->codec,
                               .cost = w->cost,
                               .count_paper = way->count_paper,
                               .form = TITHE_EXCHANGE,
@@ -53,7 +54,8 @@ static tithe_status choose_level(const exchange_way *way, exchange_worker *w, co
     tithe_choice choice;
     const tithe_status status = way->tuner->choose(&c, &choice, error);
     if (status) return status;
-    call->level = choice.level;
+    if (way->tuner->tunes)
+        call->level = choice.level; /* otherwise the codec's, or what the caller made of it */
     call->largest = choice.largest;
     call->largest_count = choice.largest_count;
     w->reason = choice.reason;
@@ -98,9 +100,10 @@ tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, e
                                   tithe_error *error)
 {
     const tithe_feedback_call c = ti_exchange_feedback_call(way, w, call, lane, g, gamma);
-    const bool look = way->tuner || measure; /* where nobody looks, encode does all of it in one pass */
+    const bool look =
+        way->tuner->tunes || measure; /* where nobody looks, encode does all of it in one pass */
     const float *x = NULL;
     tithe_status status = look ? ti_exchange_form(way, w, &c, measure, &x, error) : TITHE_OK;
-    if (!status && way->tuner) status = choose_level(way, w, lane, x, gamma, call, error);
+    if (!status) status = choose_level(way, w, lane, x, gamma, call, error);
     return status ? status : ti_exchange_encode(way, w, &c, look, x, measure, error);
 }

@@ -1,121 +1,15 @@
 /* create.c - an exchange from its configuration: the scheme, the collective, and all memory that steps will need. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spec.h"
 #include "codec/codec.h"
 #include "exchange/buckets.h"
 #include "feedback/kinds.h"
+#include "tuner/search.h"
 
-/* ---- what is asked for --------------------------------------------------------------------------------- */
-
-static bool is_auto(const char *name)
-{
-    return !name || strcmp(name, "auto") == 0;
-}
-
-static tithe_status find_scheme(const tithe_exchange_config *c, const tithe_scheme **scheme,
-                                tithe_error *error)
-{
-    if (is_auto(c->scheme)) {
-        const bool dense = strcmp(tithe_codec_spec(c->codec), "all|raw") == 0 && !c->feedback->keeps;
-        *scheme = c->downlink ? &ti_scheme_star : dense ? &ti_scheme_dense : &ti_scheme_gather;
-        return TITHE_OK;
-    }
-    for (const tithe_scheme *const *s = tithe_schemes(); *s; s++)
-        if (strcmp((*s)->name, c->scheme) == 0) {
-            *scheme = *s;
-            return TITHE_OK;
-        }
-    return ti_fail(error, TITHE_E_SPEC, 0,
-                   "There is no scheme '%s': take auto, dense, gather, star or artopk.", c->scheme);
-}
-
-/* The name as the scheme lists it; NULL: it does not. */
-static const char *listed(const tithe_scheme *scheme, const char *name)
-{
-    for (const char *const *c = scheme->collectives; *c; c++)
-        if (strcmp(*c, name) == 0) return *c;
-    return NULL;
-}
-
-/* The schedule of frames that go to all is a ring, under a name of its own. */
-const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, const char *name)
-{
-    if (!listed(scheme, name)) return NULL;
-    return tithe_collective_find(strcmp(name, "allgather") == 0 ? "ring" : name);
-}
-
-/* As it was asked for, or the scheme's default. */
-static const char *name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme)
-{
-    if (!is_auto(c->collective)) return listed(scheme, c->collective);
-    return scheme->collective ? scheme->collective(c) : scheme->collectives[0];
-}
-
-static tithe_status refuse_collective(const tithe_scheme *scheme, const char *name, tithe_error *error)
-{
-    char list[120] = "";
-    for (const char *const *c = scheme->collectives; *c; c++) {
-        if (*list) strncat(list, "|", sizeof list - strlen(list) - 1);
-        strncat(list, *c, sizeof list - strlen(list) - 1);
-    }
-    return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.", scheme->name, list,
-                   name);
-}
-
-static tithe_status find_collective(const tithe_exchange_config *c, const tithe_scheme *scheme,
-                                    const tithe_collective **collective, const char **known_as,
-                                    tithe_error *error)
-{
-    *known_as = name_collective(c, scheme);
-    if (!*known_as) return refuse_collective(scheme, c->collective, error);
-    *collective = tithe_scheme_collective(scheme, *known_as);
-    if ((*collective)->ordered) return TITHE_OK;
-    if (c->deterministic)
-        return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--deterministic refuses the collective '%s', which adds in no promised order: take "
-                       "ring or tree.",
-                       *known_as);
-    if (!c->comm->transport || !c->comm->transport->all_reduce)
-        return ti_fail(
-            error, TITHE_E_SPEC, 0,
-            "The collective '%s' is the MPI library's own, and there is none on '%s': take ring or tree.",
-            *known_as, c->comm->transport ? c->comm->transport->name : "inproc");
-    return TITHE_OK;
-}
-
-/* Found out here, and not in the first step. A tuner's level is not known yet. */
-static tithe_status expect_contraction(const tithe_codec *codec, const tithe_feedback *feedback, size_t n,
-                                       tithe_error *error)
-{
-    if (!codec || !feedback || !feedback->contracts || !codec->has_level) return TITHE_OK;
-    const double omega = tithe_codec_claims(codec, n).omega;
-    if (omega < 1) return TITHE_OK;
-    return ti_fail(
-        error, TITHE_E_SPEC, 0,
-        "%s has omega = %.3g, and under %s what is kept would blow up from 1 on: write scale=contractive.",
-        tithe_codec_spec(codec), omega, feedback->name);
-}
-
-static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n,
-                                 tithe_error *error)
-{
-    const char *why = scheme->refuse ? scheme->refuse(c) : NULL;
-    if (!why && c->tuner && c->tuner->refuse) why = c->tuner->refuse(c->codec);
-    if (!why && c->downlink_tuner && c->downlink && c->downlink_tuner->refuse)
-        why = c->downlink_tuner->refuse(c->downlink);
-    if (!why && c->shared_level && (!c->tuner || scheme->whole))
-        why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
-    if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
-        why = "Frames go between processes with one rank each, or stay in one process with all of them.";
-    if (!why && c->leader && scheme != &ti_scheme_artopk)
-        why = "Only the scheme 'artopk' has a leader: take --scheme artopk, or leave --leader out.";
-    if (!why && c->downlink_feedback && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
-        why = "The server's own feedback is none or ec.";
-    if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
-    const tithe_status status = expect_contraction(c->codec, c->feedback, n, error);
-    return status ? status : expect_contraction(c->downlink, c->downlink_feedback, n, error);
-}
+/* ---- what it needs to know ------------------------------------------------------------------------------- */
 
 /* What a message of a local rank, counted from 0, costs. */
 static const tithe_cost *cost_of(const tithe_exchange *ex, unsigned local)
@@ -132,7 +26,7 @@ static tithe_status find_levels(tithe_exchange *ex, tithe_error *error)
                                                       &(exchange_lane){0}, NULL, 1);
     ex->level_count = tithe_tuner_grid(&c, ex->levels, TITHE_GRID_MOST);
     if (ex->level_count) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0, "%s has no level that ranks could share: take --level local.",
+    return ti_fail(error, TITHE_E_SPEC, 0, "%s has no level that ranks could share: take `level=local`.",
                    tithe_codec_spec(ex->config.codec));
 }
 
@@ -161,14 +55,14 @@ static exchange_way make_way(const tithe_exchange *ex, const tithe_codec *codec,
                           .n = ex->n,
                           .capacity = larger(tithe_codec_bound(codec, ex->n), 1),
                           .scratch_size = tithe_codec_scratch(codec, ex->n),
-                          .tuner_scratch_size = tuner ? tuner->scratch(codec, ex->n) : 0};
+                          .tuner_scratch_size = tuner->scratch(codec, ex->n)};
 }
 
 static bool make_lane(const exchange_way *way, bool measure, exchange_lane *lane)
 {
     bool enough = true;
     lane->scratch = room(way->scratch_size, 1, &enough);
-    if (way->tuner) lane->tuner_scratch = room(way->tuner_scratch_size, 1, &enough);
+    lane->tuner_scratch = room(way->tuner_scratch_size, 1, &enough);
     if (way->feedback->works || measure) lane->work = room(way->n, sizeof(float), &enough);
     return enough;
 }
@@ -234,6 +128,18 @@ static tithe_status fail_memory(const tithe_exchange *ex, tithe_error *error)
                    ex->config.comm->local, ex->n);
 }
 
+static tithe_status open_tuner(tithe_exchange *ex, tithe_error *error)
+{
+    exchange_way *up = &ex->up;
+    const tithe_param *table = up->tuner->params;
+    double params[TITHE_MAX_PARAMS];
+    if (!up->tuner->open) return TITHE_OK;
+    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++)
+        params[i] = ex->config.tuner_params ? ex->config.tuner_params[i] : NAN;
+    ti_spec_defaults(table, params);
+    return up->tuner->open(up->codec, ex->n, params, &up->tuner_state, error);
+}
+
 static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, tithe_error *error)
 {
     bool enough = true;
@@ -243,8 +149,9 @@ static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, t
     const tithe_exchange_config *c = &ex->config;
     ex->up = make_way(ex, c->codec, c->feedback, c->tuner);
     ex->down = make_way(ex, c->downlink ? c->downlink : ex->raw, c->downlink_feedback,
-                        c->downlink ? c->downlink_tuner : NULL);
-    if (c->shared_level) status = find_levels(ex, error);
+                        c->downlink ? c->downlink_tuner : &ti_tuner_fixed);
+    status = open_tuner(ex, error);
+    if (!status && c->shared_level) status = find_levels(ex, error);
     if (status) return status;
     ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
     ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);
@@ -284,20 +191,19 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
             "exchange are needed.");
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
-    const tithe_scheme *scheme = NULL;
-    const tithe_collective *collective = NULL;
-    const char *known_as = NULL;
-    tithe_status status = find_scheme(&c, &scheme, error);
-    if (!status) status = find_collective(&c, scheme, &collective, &known_as, error);
-    if (!status) status = expect_sense(&c, scheme, n, error);
+    if (!c.tuner) c.tuner = &ti_tuner_fixed;
+    if (!c.downlink_tuner) c.downlink_tuner = &ti_tuner_fixed;
+    exchange_choice choice;
+    const tithe_status status = ti_exchange_choose(&c, n, &choice, error);
     if (status) return status;
 
     tithe_exchange *made = calloc(1, sizeof *made);
     if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for an exchange.");
     made->config = c;
-    made->scheme = scheme;
-    made->collective = collective;
-    made->collective_name = known_as;
+    made->scheme = choice.scheme;
+    memcpy(made->scheme_params, choice.params, sizeof choice.params);
+    made->collective = choice.collective;
+    made->collective_name = choice.known_as;
     made->n = n;
     made->shape = (tithe_step_shape){.ranks = c.comm->size,
                                      .server_apart = c.comm->server == c.comm->size,
@@ -305,8 +211,8 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
                                      .frames = {.count = c.comm->size},
                                      .parts = {.count = c.comm->size}};
     made->put_pool = c.pool;
-    made->last =
-        (tithe_exchange_record){.scheme = scheme->name, .collective = known_as, .leader = -1, .reason = ""};
+    made->last = (tithe_exchange_record){
+        .scheme = choice.scheme->name, .collective = choice.known_as, .leader = -1, .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
     *ex = made;
     return TITHE_OK;
@@ -360,28 +266,6 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     else
         *ex = made;
     return status;
-}
-
-tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error)
-{
-    for (unsigned i = 0; i < ex->config.comm->local; i++)
-        if (ex->workers[i].state != WORKER_IDLE)
-            return ti_fail(error, TITHE_E_ARGUMENT, i, "A step has begun: change the collective after it.");
-    tithe_exchange_config c = ex->config;
-    const tithe_collective *found = NULL;
-    const char *known_as = NULL;
-    c.collective = collective;
-    tithe_status status = find_collective(&c, ex->scheme, &found, &known_as, error);
-    if (!status) status = expect_sense(&c, ex->scheme, ex->n, error);
-    if (status) return status;
-    for (unsigned i = 0; i < ti_exchange_parts(ex) && !status; i++) {
-        tithe_exchange *part = ti_exchange_part(ex, i);
-        if (part != ex) status = tithe_exchange_switch(part, collective, error);
-    }
-    if (status) return status;
-    ex->collective = found;
-    ex->config.collective = ex->collective_name = known_as;
-    return TITHE_OK;
 }
 
 void tithe_exchange_free(tithe_exchange *ex)

@@ -89,9 +89,12 @@ void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_roun
     tithe_rounds_start(rounds);
     if (bucket >= ti_exchange_parts(ex)) return;
     const tithe_exchange *part = ti_exchange_part(ex, bucket);
-    tithe_step_shape shape = part->shape;
-    shape.collective = part->collective;
-    if (part->step > 0) part->scheme->rounds(&shape, rounds);
+    exchange_stepped last = part->stepped;
+    if (!last.scheme) { /* resumed */
+        last = (exchange_stepped){part->scheme, part->shape};
+        last.shape.collective = part->collective;
+    }
+    if (part->step > 0) last.scheme->rounds(&last.shape, rounds);
 }
 
 double tithe_exchange_seconds(const tithe_exchange *ex, const tithe_link *link)

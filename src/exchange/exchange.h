@@ -12,7 +12,8 @@ typedef enum worker_state { WORKER_IDLE, WORKER_PUT, WORKER_SKIPS } worker_state
 typedef struct exchange_way {
     const tithe_codec *codec;
     const tithe_feedback *feedback;
-    const tithe_tuner *tuner; /* NULL: the level of the codec */
+    const tithe_tuner *tuner;
+    void *tuner_state; /* NULL: it has none, or it is the way back */
     bool count_paper;
     size_t n;
     size_t capacity, scratch_size, tuner_scratch_size; /* of a frame, and of a lane */
@@ -41,6 +42,12 @@ typedef struct exchange_lane {
     double seconds;
 } exchange_lane;
 
+/* The last step, for those who ask for its rounds: from the next one on all of it may be another. */
+typedef struct exchange_stepped {
+    const tithe_scheme *scheme; /* NULL: no step was taken here */
+    tithe_step_shape shape;
+} exchange_stepped;
+
 /* Memory that a bucket has from the exchange that it belongs to: what is kept is kept by parameter, not by bucket. */
 typedef struct exchange_slice {
     size_t begin;
@@ -64,6 +71,19 @@ typedef struct exchange_kind {
 } exchange_kind;
 extern const exchange_kind ti_exchange_leaf, ti_exchange_buckets;
 
+/* What a configuration means (choose.c). */
+typedef struct exchange_choice {
+    const tithe_scheme *scheme;
+    double params[TITHE_MAX_PARAMS]; /* of the scheme */
+    const tithe_collective *collective;
+    const char *known_as; /* the collective, under this scheme */
+} exchange_choice;
+/* Feedback and tuners of the configuration are never NULL. The second leaves the scheme as it is. */
+tithe_status ti_exchange_choose(const tithe_exchange_config *c, size_t n, exchange_choice *choice,
+                                tithe_error *error);
+tithe_status ti_exchange_choose_collective(const tithe_exchange_config *c, size_t n, exchange_choice *choice,
+                                           tithe_error *error);
+
 struct exchange_buckets;
 struct exchange_opened;
 void ti_exchange_opened_free(struct exchange_opened *opened); /* NULL is fine */
@@ -77,10 +97,12 @@ struct tithe_exchange {
     unsigned number;                  /* among those that were opened over the same ranks */
     tithe_pool *put_pool;             /* for put; that of the configuration is for finish */
     const tithe_scheme *scheme;
+    double scheme_params[TITHE_MAX_PARAMS];
     const tithe_collective *collective;
     const char *collective_name; /* as it was asked for: the gathering of frames calls its ring 'allgather' */
-    tithe_step_shape shape;      /* of the last step; its collective is the one above */
-    void *own;                   /* the scheme's */
+    tithe_step_shape shape;      /* as its scheme fills it in */
+    exchange_stepped stepped;
+    void *own; /* the scheme's */
     size_t n;
     uint32_t step;
     double gamma; /* of this step */
@@ -123,6 +145,8 @@ static inline tithe_exchange *ti_exchange_part(const tithe_exchange *ex, unsigne
 /* An exchange that sends its vector whole (create.c). */
 tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_t n,
                                       const exchange_slice *slice, tithe_exchange **ex, tithe_error *error);
+/* Who leads, however it was said; NULL: nobody does under this scheme (choose.c). */
+const char *ti_exchange_leader_name(const tithe_exchange *ex);
 /* What the last step was like, from its ranks (record.c). */
 void ti_exchange_record(tithe_exchange *ex);
 /* NaN or infinity (compress.c). */
@@ -166,6 +190,11 @@ unsigned ti_exchange_taking_part(const tithe_exchange *ex);
 bool ti_exchange_scaled(const tithe_exchange *ex);
 /* What a decoded message is multiplied with: 1 / ranks that took part, and gamma unless it is `scaled` already. */
 double ti_exchange_weight(const tithe_exchange *ex, bool scaled);
+
+/* Are values sent as they are, and may be added by a collective? And is that all that it does, so that
+ * gradients need no frames (scheme.c)? */
+bool ti_exchange_sums(const tithe_codec *codec);
+bool ti_exchange_sums_whole(const tithe_codec *codec);
 
 /* Add the messages of all ranks to y, times weight, in rank order. */
 tithe_status ti_exchange_decode_all(tithe_exchange *ex, double weight, float *y, tithe_error *error);

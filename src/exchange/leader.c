@@ -9,52 +9,95 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/family.h"
+
 enum { TRIALS = 8, RETRY = 32, MEMORY = 8 };
 static const double MARGIN = 1.01;
 
-static const char *const names[] = {"round-robin", "variance", "auto"};
-
-bool ti_leader_find(const char *name, leader_rule *rule)
+static unsigned in_turn(const leader_state *s, const double *energies, unsigned size)
 {
-    *rule = LEADER_ROUND_ROBIN;
-    if (!name) return true;
-    for (int i = 0; i < 3; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *rule = (leader_rule)i;
-            return true;
-        }
-    return false;
+    (void)energies;
+    return (unsigned)(s->turns % size);
 }
 
-const char *ti_leader_name(leader_rule rule)
+static unsigned most_energy(const leader_state *s, const double *energies, unsigned size)
 {
-    return names[rule];
-}
-
-leader_rule ti_leader_next(const leader_state *s)
-{
-    if (s->asked != LEADER_AUTO) return s->asked;
-    if (s->steps < 2 * TRIALS) return s->steps % 2 ? LEADER_VARIANCE : LEADER_ROUND_ROBIN;
-    const bool variance = s->gain[LEADER_VARIANCE] > MARGIN * s->gain[LEADER_ROUND_ROBIN];
-    const bool retry = s->steps % RETRY == RETRY - 1;
-    return variance != retry ? LEADER_VARIANCE : LEADER_ROUND_ROBIN;
-}
-
-unsigned ti_leader_choose(const leader_state *s, leader_rule rule, const double *energies, unsigned size)
-{
-    if (rule == LEADER_ROUND_ROBIN) return (unsigned)(s->turns % size);
+    (void)s;
     unsigned best = 0;
     for (unsigned r = 1; r < size; r++)
         if (energies[r] > energies[best]) best = r;
     return best;
 }
 
-/* The mean at first, then one that forgets. */
-void ti_leader_learn(leader_state *s, leader_rule rule, double gain)
+enum { ROUND_ROBIN, VARIANCE };
+
+static const tithe_leader round_robin = {
+    .name = "round-robin",
+    .summary = "STAR: one rank after the other, and only that one selects",
+    .paper = "tyagi2023artopk",
+    .known = true,
+    .slot = ROUND_ROBIN,
+    .choose = in_turn,
+};
+
+static const tithe_leader variance = {
+    .name = "variance",
+    .summary = "VAR: all ranks select, and the one with the most energy leads",
+    .paper = "tyagi2023artopk",
+    .slot = VARIANCE,
+    .choose = most_energy,
+};
+
+static const tithe_leader *better(const leader_state *s)
 {
-    const unsigned long tried = ++s->tried[rule];
-    s->gain[rule] += (gain - s->gain[rule]) / (double)(tried < MEMORY ? tried : MEMORY);
-    s->turns += rule == LEADER_ROUND_ROBIN;
+    if (s->steps < 2 * TRIALS) return s->steps % 2 ? &variance : &round_robin;
+    const bool gains = s->gain[VARIANCE] > MARGIN * s->gain[ROUND_ROBIN];
+    const bool retry = s->steps % RETRY == RETRY - 1;
+    return gains != retry ? &variance : &round_robin;
+}
+
+static const tithe_leader automatic = {
+    .name = "auto",
+    .summary = "whichever of the two has gained more lately",
+    .paper = "tyagi2023artopk",
+    .measures = true,
+    .next = better,
+};
+
+/* In the order of the choices of artopk's parameter `leader`. */
+static const tithe_leader *const leaders[] = {&round_robin, &variance, &automatic, NULL};
+
+const tithe_leader *const *tithe_leaders(void)
+{
+    return leaders;
+}
+
+static family_row row(size_t i)
+{
+    return leaders[i] ? (family_row){leaders[i]->name, leaders[i]->params} : (family_row){0};
+}
+
+tithe_status tithe_leader_find(const char *spec, const tithe_leader **leader, double *params,
+                               tithe_error *error)
+{
+    static const family all = {.what = "leader", .row = row};
+    size_t place;
+    const tithe_status status = ti_family_find(&all, spec, &place, params, error);
+    if (!status) *leader = leaders[place];
+    return status;
+}
+
+const tithe_leader *ti_leader_next(const leader_state *s)
+{
+    return s->asked->next ? s->asked->next(s) : s->asked;
+}
+
+/* The mean at first, then one that forgets. */
+void ti_leader_learn(leader_state *s, const tithe_leader *rule, double gain)
+{
+    const unsigned long tried = ++s->tried[rule->slot];
+    s->gain[rule->slot] += (gain - s->gain[rule->slot]) / (double)(tried < MEMORY ? tried : MEMORY);
+    s->turns += rule->known;
     s->steps++;
 }
 

@@ -120,6 +120,25 @@ static void end_step(tithe_exchange *ex)
     ex->step++;
 }
 
+/* Let the tuner look back on the step, and do as it says. */
+static tithe_status tell_tuner(tithe_exchange *ex, double sent, double seconds, tithe_error *error)
+{
+    const tithe_tuner *tuner = ex->up.tuner;
+    if (!tuner->after) return TITHE_OK;
+    const tithe_tuner_step seen = {.step = ex->step - 1,
+                                   .entries = ex->last.level,
+                                   .energy = ex->last.energy,
+                                   .unsent = ex->last.unsent,
+                                   .sent_bytes = sent,
+                                   .seconds = seconds,
+                                   .scheme = ex->last.scheme,
+                                   .collective = ex->last.collective};
+    tithe_tuner_plan plan = {0};
+    tuner->after(ex->up.tuner_state, &seen, &plan);
+    if (plan.scheme) return tithe_exchange_switch_scheme(ex, plan.scheme, plan.collective, error);
+    return plan.collective ? tithe_exchange_switch(ex, plan.collective, error) : TITHE_OK;
+}
+
 static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
@@ -131,9 +150,12 @@ static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error
     const double busy = ex->totals.encode + ex->totals.decode;
     comm->phase = "exchanging gradients";
     comm->seen.together = false; /* ranks have computed since (comm.h) */
+    ex->shape.collective = ex->collective;
+    ex->last.leader = -1; /* unless the scheme says who */
     status = ex->scheme->run(ex, update, error);
     comm->phase = NULL;
     if (status) return status;
+    ex->stepped = (exchange_stepped){ex->scheme, ex->shape};
     add_to_aggregate(ex, update);
     ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */
     ex->totals.sent_messages += (double)(comm->sent_messages - messages);
@@ -141,7 +163,7 @@ static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error
     ex->totals.transfer +=
         clock_now() - start - (comm->waited - waited) - (ex->totals.encode + ex->totals.decode - busy);
     end_step(ex);
-    return TITHE_OK;
+    return tell_tuner(ex, (double)(comm->sent_bytes - sent), clock_now() - start, error);
 }
 
 static tithe_status serve(tithe_exchange *ex, tithe_error *error)
@@ -165,6 +187,7 @@ static void close_lane(exchange_lane *lane)
 static void close(tithe_exchange *ex)
 {
     if (ex->scheme->close) ex->scheme->close(ex);
+    if (ex->up.tuner && ex->up.tuner->close && ex->up.tuner_state) ex->up.tuner->close(ex->up.tuner_state);
     for (unsigned i = 0; ex->workers && i < ex->config.comm->local; i++) {
         free(ex->workers[i].frame);
         free(ex->workers[i].curve);

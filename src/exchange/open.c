@@ -39,9 +39,10 @@ static const char *resolved(const tithe_exchange *ex, const char *name)
     if (strcmp(name, "downlink") == 0) return m->downlink ? tithe_codec_spec(m->downlink) : NULL;
     if (strcmp(name, "feedback") == 0) return m->feedback->name;
     if (strcmp(name, "downlink-feedback") == 0) return m->downlink_feedback->name;
-    if (strcmp(name, "tuner") == 0) return m->tuner ? m->tuner->name : "fixed";
+    if (strcmp(name, "tuner") == 0) return m->tuner_spec;
     if (strcmp(name, "scheme") == 0) return ex->scheme->name;
     if (strcmp(name, "collective") == 0) return ex->collective_name;
+    if (strcmp(name, "leader") == 0) return ti_exchange_leader_name(ex);
     return NULL;
 }
 
@@ -129,6 +130,7 @@ static tithe_status make(tithe_comm *comm, const struct exchange_opened *o, size
                                           .leader = c->leader,
                                           .deterministic = c->deterministic,
                                           .tuner = o->methods.tuner,
+                                          .tuner_params = o->methods.tuner_params,
                                           .shared_level = c->shared_level,
                                           .downlink_tuner = o->methods.downlink_tuner,
                                           .cost = o->cost,

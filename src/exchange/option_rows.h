@@ -29,7 +29,7 @@
      "codec and level are each message's own",
      "off", TITHE_OPTION_BUCKET, OPTION_SHAPES_MESSAGES, OPTION_PLACE(bucket_bytes)},
     {"overlap", "on|off",
-     "with --bucket: send one while the next is encoded",
+     "with `bucket`: send one while the next is encoded",
      "on", TITHE_OPTION_CHOICE, TITHE_OPTION_SAVED | TITHE_OPTION_CHANGES, OPTION_PLACE(overlap), .choices = "off|on"},
     {"tuner", "NAME",
      "fixed: the level that the codec states; cat: in each step the one that buys the most progress per "

@@ -1,8 +1,7 @@
 /* options.c - see options.h. */
 #include "exchange/options.h"
 
-#include <string.h>
-
+#include "base/spec.h"
 #include "base/status.h"
 #include "codec/codec.h"
 
@@ -43,23 +42,15 @@ static tithe_status look_at(const char *spec, const char **feedback, const char 
     return TITHE_OK;
 }
 
-static tithe_status find_tuner(const char *name, const tithe_tuner **tuner, tithe_error *error)
-{
-    *tuner = NULL;
-    if (strcmp(name, "fixed") == 0) return TITHE_OK;
-    *tuner = tithe_tuner_find(name);
-    if (*tuner) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0, "There is no tuner '%s': take fixed or cat.", name);
-}
-
 static tithe_status find_way(const char *spec, const char *feedback, const char *tuner,
-                             const tithe_feedback **keeper, const tithe_tuner **chooser, tithe_codec **codec,
-                             tithe_error *error)
+                             const tithe_feedback **keeper, const tithe_tuner **chooser, double *params,
+                             tithe_codec **codec, tithe_error *error)
 {
     tithe_status status = look_at(spec, &feedback, &tuner, error);
-    if (!status) status = tithe_feedback_find(feedback, keeper, error);
-    if (!status) status = find_tuner(tuner, chooser, error);
-    if (!status) status = make_codec(spec, (*keeper)->contracts || *chooser, *chooser != NULL, codec, error);
+    if (!status) status = tithe_feedback_find(feedback, keeper, NULL, error);
+    if (!status) status = tithe_tuner_find(tuner, chooser, params, error);
+    if (!status)
+        status = make_codec(spec, (*keeper)->contracts || (*chooser)->tunes, (*chooser)->tunes, codec, error);
     return status;
 }
 
@@ -69,17 +60,19 @@ tithe_status ti_exchange_find(const char *codec, const char *feedback, const cha
 {
     const char *keeps = downlink_feedback ? downlink_feedback : "none";
     *m = (exchange_methods){0};
-    tithe_status status =
-        find_way(codec ? codec : "all|raw", feedback, tuner, &m->feedback, &m->tuner, &m->codec, error);
+    tithe_status status = find_way(codec ? codec : "all|raw", feedback, tuner, &m->feedback, &m->tuner,
+                                   m->tuner_params, &m->codec, error);
+    if (!status)
+        ti_spec_write(m->tuner_spec, sizeof m->tuner_spec, m->tuner->name, m->tuner->params, m->tuner_params);
     if (!status && downlink)
-        status =
-            find_way(downlink, keeps, NULL, &m->downlink_feedback, &m->downlink_tuner, &m->downlink, error);
+        status = find_way(downlink, keeps, NULL, &m->downlink_feedback, &m->downlink_tuner, NULL,
+                          &m->downlink, error);
     else if (!status)
-        status = tithe_feedback_find(keeps, &m->downlink_feedback, error);
+        status = tithe_feedback_find(keeps, &m->downlink_feedback, NULL, error);
     if (!status && downlink_feedback && m->downlink_feedback->keeps && !downlink)
         status = ti_fail(
             error, TITHE_E_SPEC, 0,
-            "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.");
+            "`downlink-feedback` has nothing to keep without `downlink`: a raw frame leaves nothing out.");
     return status;
 }
 

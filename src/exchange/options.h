@@ -22,7 +22,9 @@ extern const tithe_option ti_exchange_option_table[];
 typedef struct exchange_methods {
     tithe_codec *codec, *downlink; /* the latter may be NULL */
     const tithe_feedback *feedback, *downlink_feedback;
-    const tithe_tuner *tuner, *downlink_tuner; /* NULL: the level of the codec */
+    const tithe_tuner *tuner, *downlink_tuner; /* the latter may be NULL */
+    double tuner_params[TITHE_MAX_PARAMS];     /* as stated */
+    char tuner_spec[120];                      /* the tuner with those that differ from their defaults */
 } exchange_methods;
 
 /* A NULL name is the default: all|raw, feedback where the codec is biased, a tuner where it states no level. */

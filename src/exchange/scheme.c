@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/family.h"
+#include "codec/codec.h"
 #include "exchange/exchange.h"
 
 static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_star,
@@ -10,6 +12,21 @@ static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gathe
 const tithe_scheme *const *tithe_schemes(void)
 {
     return schemes;
+}
+
+static family_row row(size_t i)
+{
+    return schemes[i] ? (family_row){schemes[i]->name, schemes[i]->params} : (family_row){0};
+}
+
+tithe_status tithe_scheme_find(const char *spec, const tithe_scheme **scheme, double *params,
+                               tithe_error *error)
+{
+    static const family all = {.what = "scheme", .also = "auto", .row = row};
+    size_t place;
+    const tithe_status status = ti_family_find(&all, spec, &place, params, error);
+    if (!status) *scheme = schemes[place];
+    return status;
 }
 
 tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scratch, size_t scratch_size)
@@ -52,6 +69,20 @@ double ti_exchange_weight(const tithe_exchange *ex, bool scaled)
     const unsigned ranks =
         ex->config.feedback->aggregates ? ex->config.comm->size : ti_exchange_taking_part(ex);
     return (scaled ? 1 : ex->gamma) / ranks;
+}
+
+bool ti_exchange_sums(const tithe_codec *codec)
+{
+    const tithe_call call = {0};
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, 1);
+    tithe_claims claims = {0};
+    codec->quantizer->claims(&quant, &claims);
+    return codec->quantizer->exact && claims.traits & TITHE_SUMMABLE;
+}
+
+bool ti_exchange_sums_whole(const tithe_codec *codec)
+{
+    return codec->selector->source == TITHE_INDICES_ALL && ti_exchange_sums(codec);
 }
 
 tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length,

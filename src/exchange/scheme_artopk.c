@@ -18,41 +18,46 @@
 
 enum { ENERGY_BYTES = 8, MOST_STATS = 2 };
 
+enum { LEADER };
+static const tithe_param params[] = {
+    [LEADER] = {.name = "leader",
+                .doc = "whose indices are taken, see `tithe list leaders`",
+                .fallback = 0,
+                .min = 0,
+                .max = 2,
+                .choices = "round-robin|variance|auto"}, /* the table of leaders */
+    {.name = NULL},
+};
+
 /* ---- what it can be used with --------------------------------------------------------------------------- */
 
-static bool is_raw(const tithe_exchange_config *config)
+static const char *default_collective(const tithe_exchange_config *config)
 {
-    return config->codec->quantizer->exact;
+    return ti_exchange_sums(config->codec) ? "ring" : "direct";
 }
 
 static const char *refuse(const tithe_exchange_config *config)
 {
-    const char *quantizer = config->codec->quantizer->name;
-    leader_rule rule;
-    if (strcmp(config->codec->selector->name, "topk") != 0 ||
-        (strcmp(quantizer, "raw") != 0 && strcmp(quantizer, "natural") != 0 && strcmp(quantizer, "f16") != 0))
-        return "The scheme 'artopk' takes --codec topk:keep=X or topk:k=K, with raw, natural or f16 values.";
-    if (config->tuner || !config->codec->has_level)
+    const tithe_selector *s = config->codec->selector;
+    if (s->picks != TITHE_PICKS_LARGEST || s->absolute ||
+        config->codec->quantizer->common != TITHE_COMMON_NOTHING)
+        return "The scheme 'artopk' takes `codec=topk:keep=X` or topk:k=K, or mstopk, with raw, bf16, "
+               "natural "
+               "or f16 values.";
+    if (config->tuner->tunes || !config->codec->has_level)
         return "The scheme 'artopk' needs a level that is the same for all ranks: write topk:keep=X or "
                "topk:k=K.";
     if (!config->feedback || !config->feedback->keeps || !config->feedback->scaled)
         return "The scheme 'artopk' sends only what the leader selected, so the rest must be kept: take "
-               "--feedback ec.";
+               "`feedback=ec`.";
     if (config->downlink)
-        return "The scheme 'artopk' has no way back of its own: take --scheme star for --downlink.";
+        return "The scheme 'artopk' has no way back of its own: take `scheme=star` for `downlink`.";
     if (config->taking_part && config->taking_part < config->comm->size)
-        return "The scheme 'artopk' needs every rank in every step: leave --clients out.";
-    if (!ti_leader_find(config->leader, &rule))
-        return "The leader is found by round-robin, variance or auto.";
-    if (!is_raw(config) && config->collective && strcmp(config->collective, "auto") != 0 &&
-        strcmp(config->collective, "direct") != 0)
-        return "Under 'artopk' values that are not raw are summed by their owners: take --collective direct.";
+        return "The scheme 'artopk' needs every rank in every step: leave `clients` out.";
+    if (!ti_exchange_sums(config->codec) && config->collective && strcmp(config->collective, "auto") != 0 &&
+        strcmp(config->collective, default_collective(config)) != 0)
+        return "Under 'artopk' values that are not raw are summed by their owners: take `collective=direct`.";
     return NULL;
-}
-
-static const char *default_collective(const tithe_exchange_config *config)
-{
-    return is_raw(config) ? "ring" : "direct";
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------- */
@@ -79,7 +84,7 @@ static tithe_status open(tithe_exchange *ex, tithe_error *error)
     const tithe_comm *comm = ex->config.comm;
     artopk *a = ex->own = calloc(1, sizeof *a);
     if (!a) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the scheme 'artopk'.");
-    ti_leader_find(ex->config.leader, &a->leader.asked);
+    a->leader.asked = tithe_leaders()[(size_t)ex->scheme_params[LEADER]];
     a->room = ti_codec_max_count(ex->config.codec, ex->n);
     a->indices = calloc(a->room + 16, sizeof *a->indices);
     a->stats = calloc(comm->size, MOST_STATS * ENERGY_BYTES);
@@ -104,7 +109,7 @@ static tithe_status select_top(tithe_exchange *ex, void *own, unsigned i, exchan
 {
     artopk *a = own;
     const unsigned rank = ex->config.comm->first + i;
-    if (a->rule == LEADER_ROUND_ROBIN && rank != a->who) return TITHE_OK;
+    if (a->rule->known && rank != a->who) return TITHE_OK;
     const tithe_call call = ti_exchange_call(ex, rank, lane->scratch, ex->up.scratch_size);
     const float *x = ex->workers[i].kept;
     tithe_selection s;
@@ -128,14 +133,14 @@ static const tithe_collective *gathers_by(const tithe_collective *asked)
 static tithe_status gather_stats(tithe_exchange *ex, artopk *a, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
-    const bool automatic = a->leader.asked == LEADER_AUTO;
-    if (a->rule == LEADER_ROUND_ROBIN && !automatic) return TITHE_OK;
-    for (unsigned i = 0; automatic && i < comm->local; i++)
+    const bool measures = a->leader.asked->measures;
+    if (a->rule->known && !measures) return TITHE_OK;
+    for (unsigned i = 0; measures && i < comm->local; i++)
         put_f64(stats_of(a, comm->first + i) + ENERGY_BYTES,
                 ti_kernels()->sum_squares(ex->workers[i].kept, ex->n));
     for (unsigned r = 0; r < comm->size; r++) {
         ex->blocks[r] = stats_of(a, r);
-        ex->lengths[r] = automatic ? 2 * ENERGY_BYTES : ENERGY_BYTES;
+        ex->lengths[r] = measures ? 2 * ENERGY_BYTES : ENERGY_BYTES;
     }
     ex->shape.statistics = (double)ex->lengths[0];
     const tithe_status status =
@@ -148,10 +153,10 @@ static tithe_status choose_leader(tithe_exchange *ex, artopk *a, tithe_error *er
 {
     const unsigned size = ex->config.comm->size;
     a->rule = ti_leader_next(&a->leader);
-    if (a->rule == LEADER_ROUND_ROBIN) a->who = ti_leader_choose(&a->leader, a->rule, NULL, size);
+    if (a->rule->known) a->who = a->rule->choose(&a->leader, NULL, size);
     tithe_status status = ti_exchange_each(ex, select_top, a, error);
     if (!status) status = gather_stats(ex, a, error);
-    if (!status) a->who = ti_leader_choose(&a->leader, a->rule, a->energies, size);
+    if (!status) a->who = a->rule->choose(&a->leader, a->energies, size);
     return status;
 }
 
@@ -172,7 +177,7 @@ static tithe_status share_indices(tithe_exchange *ex, artopk *a, tithe_error *er
 /* |sum of the values|^2 / (N sum |G_r|^2): at most 1, and 1 only if all ranks wanted the same and all of it was sent. */
 static double gain_of(const tithe_exchange *ex, const artopk *a)
 {
-    if (a->leader.asked != LEADER_AUTO) return 0;
+    if (!a->leader.asked->measures) return 0;
     double whole = 0, applied = 0;
     for (unsigned r = 0; r < ex->config.comm->size; r++) whole += get_f64(stats_of(a, r) + ENERGY_BYTES);
     for (size_t j = 0; j < a->count; j++) applied += (double)a->values[0][j] * (double)a->values[0][j];
@@ -198,7 +203,7 @@ static void describe(tithe_exchange *ex, const artopk *a)
         exchange_worker *w = &ex->workers[i];
         const bool leads = ex->config.comm->first + i == a->who;
         w->info = (tithe_frame_info){.bytes = own + (leads ? a->index_bytes : 0), .entries = a->count};
-        w->reason = ti_leader_name(a->rule);
+        w->reason = a->rule->name;
         if (ex->config.measure) w->unsent = ti_kernels()->sum_squares(w->kept, ex->n);
     }
     ex->last.leader = (int)a->who;
@@ -243,7 +248,7 @@ static double paper_bits(const tithe_exchange *ex, unsigned i)
 {
     const artopk *a = ex->own;
     const double words = (double)a->count * (ex->config.comm->first + i == a->who ? 2 : 1);
-    return 32 * (words + (a->rule == LEADER_VARIANCE));
+    return 32 * (words + (!a->rule->known));
 }
 
 /* What a leader is chosen from, the broadcast of its indices, and the sum of the values. */
@@ -269,6 +274,7 @@ const tithe_scheme ti_scheme_artopk = {
     .name = "artopk",
     .summary = "AR-Top-k: one rank's indices for all, and an all-reduce of the values",
     .paper = "tyagi2023artopk",
+    .params = params,
     .forms = true,
     .collectives = collectives,
     .collective = default_collective,

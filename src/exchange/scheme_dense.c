@@ -1,18 +1,15 @@
 /* scheme_dense.c - the gradients themselves, summed by an all-reduce: what compression has to beat. */
-#include <string.h>
-
 #include "exchange/exchange.h"
 
 static const char *refuse(const tithe_exchange_config *config)
 {
-    const char *spec = tithe_codec_spec(config->codec);
-    if (strcmp(spec, "all|raw") != 0)
-        return "The scheme 'dense' sends whole gradients: take --codec 'all|raw', or the scheme gather or "
+    if (!ti_exchange_sums_whole(config->codec))
+        return "The scheme 'dense' sends whole gradients: take `codec=all|raw`, or the scheme gather or "
                "star.";
     if (config->feedback && config->feedback->keeps)
-        return "The scheme 'dense' leaves nothing unsent: take --feedback none.";
+        return "The scheme 'dense' leaves nothing unsent: take `feedback=none`.";
     if (config->downlink)
-        return "The scheme 'dense' has no way back of its own: take --scheme star for --downlink.";
+        return "The scheme 'dense' has no way back of its own: take `scheme=star` for `downlink`.";
     return NULL;
 }
 
@@ -32,6 +29,12 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     shape->collective->reduce_rounds(shape->ranks, shape->n, list);
 }
 
+/* Where nothing is compressed and nothing kept. */
+static bool suits(const tithe_exchange_config *config)
+{
+    return !config->downlink && !config->feedback->keeps && ti_exchange_sums_whole(config->codec);
+}
+
 static const char *const collectives[] = {"ring", "tree", "star", "direct", "native", NULL};
 
 const tithe_scheme ti_scheme_dense = {
@@ -40,6 +43,7 @@ const tithe_scheme ti_scheme_dense = {
     .paper = "tyagi2023artopk",
     .whole = true,
     .collectives = collectives,
+    .suits = suits,
     .refuse = refuse,
     .run = run,
     .rounds = rounds,

@@ -15,8 +15,8 @@ enum { LENGTH_BYTES = 4 };
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (config->downlink)
-        return "The scheme 'gather' has no way back that could be compressed: take --scheme star for "
-               "--downlink.";
+        return "The scheme 'gather' has no way back that could be compressed: take `scheme=star` for "
+               "`downlink`.";
     return NULL;
 }
 
@@ -105,6 +105,12 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     list->decoded += by_parts ? 1 : shape->ranks;
 }
 
+/* For everything that no other one is made for. */
+static bool suits(const tithe_exchange_config *config)
+{
+    return !config->downlink;
+}
+
 static const char *const collectives[] = {"allgather", "ring", "tree", NULL};
 
 const tithe_scheme ti_scheme_gather = {
@@ -112,6 +118,7 @@ const tithe_scheme ti_scheme_gather = {
     .summary = "the frames of all ranks to all ranks",
     .paper = "tyagi2023artopk",
     .collectives = collectives,
+    .suits = suits,
     .refuse = refuse,
     .run = run,
     .rounds = rounds,

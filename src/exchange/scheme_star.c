@@ -12,8 +12,8 @@
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (config->feedback && config->feedback->aggregates && config->downlink)
-        return "Under ef21 a compressed way back would let the server's estimate drift away: take --feedback "
-               "ec.";
+        return "Under ef21 a compressed way back would let the server's estimate drift away: take "
+               "`feedback=ec`.";
     return NULL;
 }
 
@@ -188,6 +188,11 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     list->decoded += shape->ranks + 1.0;
 }
 
+static bool suits(const tithe_exchange_config *config)
+{
+    return config->downlink != NULL;
+}
+
 static const char *const collectives[] = {"star", NULL};
 
 const tithe_scheme ti_scheme_star = {
@@ -196,6 +201,7 @@ const tithe_scheme ti_scheme_star = {
     .paper = "horvath2022natural",
     .back = true,
     .collectives = collectives,
+    .suits = suits,
     .refuse = refuse,
     .run = run,
     .rounds = rounds,

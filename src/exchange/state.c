@@ -16,19 +16,31 @@ float *tithe_exchange_server_kept(tithe_exchange *ex)
     return ex->server.kept;
 }
 
+/* Of a part: what its scheme learned, then its tuner. */
+static size_t learned(const tithe_exchange *part, double *numbers)
+{
+    const tithe_tuner *tuner = part->up.tuner;
+    const size_t count = part->scheme->learned ? part->scheme->learned(part, numbers) : 0;
+    return count + (tuner->save ? tuner->save(part->up.tuner_state, numbers ? numbers + count : NULL) : 0);
+}
+
 size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers)
 {
     size_t count = 0;
-    for (unsigned p = 0; ex->scheme->learned && p < ti_exchange_parts(ex); p++)
-        count += ex->scheme->learned(ti_exchange_part(ex, p), numbers ? numbers + count : NULL);
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++)
+        count += learned(ti_exchange_part(ex, p), numbers ? numbers + count : NULL);
     return count;
 }
 
 void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers)
 {
-    for (unsigned p = 0; ex->scheme->relearn && p < ti_exchange_parts(ex); p++) {
-        ex->scheme->relearn(ti_exchange_part(ex, p), numbers);
-        numbers += ex->scheme->learned(ti_exchange_part(ex, p), NULL);
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++) {
+        tithe_exchange *part = ti_exchange_part(ex, p);
+        const tithe_tuner *tuner = part->up.tuner;
+        const size_t own = part->scheme->learned ? part->scheme->learned(part, NULL) : 0;
+        if (part->scheme->relearn) part->scheme->relearn(part, numbers);
+        if (tuner->load) tuner->load(part->up.tuner_state, numbers + own);
+        numbers += learned(part, NULL);
     }
 }
 

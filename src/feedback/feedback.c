@@ -1,9 +1,7 @@
 /* feedback.c - the table of the kinds of feedback. */
 #include "feedback/kinds.h"
 
-#include <string.h>
-
-#include "base/status.h"
+#include "base/family.h"
 
 static const tithe_feedback *const feedbacks[] = {&ti_feedback_none, &ti_feedback_ec, &ti_feedback_ef21,
                                                   NULL};
@@ -13,12 +11,17 @@ const tithe_feedback *const *tithe_feedbacks(void)
     return feedbacks;
 }
 
-tithe_status tithe_feedback_find(const char *name, const tithe_feedback **feedback, tithe_error *error)
+static family_row row(size_t i)
 {
-    for (size_t i = 0; feedbacks[i]; i++)
-        if (strcmp(feedbacks[i]->name, name) == 0) {
-            *feedback = feedbacks[i];
-            return TITHE_OK;
-        }
-    return ti_fail(error, TITHE_E_SPEC, 0, "There is no feedback '%s': take one of none, ec, ef21.", name);
+    return feedbacks[i] ? (family_row){feedbacks[i]->name, feedbacks[i]->params} : (family_row){0};
+}
+
+tithe_status tithe_feedback_find(const char *spec, const tithe_feedback **feedback, double *params,
+                                 tithe_error *error)
+{
+    static const family all = {.what = "feedback", .row = row};
+    size_t place;
+    const tithe_status status = ti_family_find(&all, spec, &place, params, error);
+    if (!status) *feedback = feedbacks[place];
+    return status;
 }

@@ -16,7 +16,6 @@ static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_fram
 const tithe_feedback ti_feedback_none = {
     .name = "none",
     .summary = "what was not sent is lost",
-    .paper = "",
     .form = form,
     .encode = encode,
 };

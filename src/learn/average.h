@@ -2,18 +2,12 @@
 #ifndef LEARN_AVERAGE_H
 #define LEARN_AVERAGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "tithe/status.h"
-
-typedef enum average_kind { AVERAGE_NONE, AVERAGE_TAIL, AVERAGE_WEIGHTED } average_kind;
+#include "tithe/learn.h"
 
 /* weighted: x_k weighs (1-eta)^-(k+1), the weights of danilova2022. tail: the plain mean of the last half, or a bit
  * more: two windows between powers of two, so that no iterate has to be kept. */
-typedef struct average {
-    average_kind kind;
+typedef struct tithe_averaged {
+    const tithe_average *kind;
     size_t size;
     double eta;
     double ratio;            /* weighted: all weights so far over the last one */
@@ -23,7 +17,8 @@ typedef struct average {
     uint64_t steps;
 } average;
 
-tithe_status ti_average_make(const char *kind, size_t size, double eta, average *a, tithe_error *error);
+tithe_status ti_average_make(const tithe_average *kind, size_t size, double eta, average *a,
+                             tithe_error *error);
 void ti_average_free(average *a);
 void ti_average_add(average *a, const double *x); /* x_0 first */
 bool ti_average_get(const average *a, double *x); /* false: there is none yet */

@@ -161,7 +161,8 @@ static tithe_status pass_all(const passage *p, double *accounts)
         status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_aggregate(r->exchange), r->size);
     if (!status && parts & PART_SERVER)
         status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_server_kept(r->exchange), r->size);
-    if (!status && parts & PART_ANCHOR) status = pass(p, EVERYBODY, KIND_F64, r->estimate.anchor, r->size);
+    if (!status && parts & PART_ANCHOR)
+        status = pass(p, EVERYBODY, KIND_F64, r->estimator->saved(&r->estimate), r->size);
     if (!status && parts & PART_MEAN) status = pass(p, EVERYBODY, KIND_F64, r->average.mean, r->size);
     if (!status && parts & PART_BEFORE) status = pass(p, EVERYBODY, KIND_F64, r->average.before, r->size);
     if (!status && parts & PART_CLIENTS) status = pass(p, EVERYBODY, KIND_U32, r->clients, r->comm->size);
@@ -252,7 +253,7 @@ tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
     if (r->o->checkpoint && tithe_exchange_learned(r->exchange, NULL) > CHECKPOINT_MOST_LEARNED)
         return ti_fail(
             error, TITHE_E_SPEC, 0,
-            "A checkpoint has no room for what the scheme learns in %u buckets: take a larger --bucket.",
+            "A checkpoint has no room for what the scheme learns in %u buckets: take a larger `bucket`.",
             tithe_exchange_buckets(r->exchange));
     const tithe_status status = r->o->checkpoint ? ti_checkpoint_expect_room(r, error) : TITHE_OK;
     if (status) return status;

@@ -1,20 +1,17 @@
 /* checkpoint_read.c - what a checkpoint says of its run, for those who want to know and not to go on. */
 #include "base/bytes.h"
 #include "base/status.h"
+#include "exchange/counters.h"
 #include "learn/checkpoint_file.h"
 #include "tithe/frame.h"
 #include "tithe/learn.h"
 
 #include <string.h>
 
-static void add_account(tithe_checkpoint *c, const uint8_t *account)
+static void add_account(tithe_exchange_totals *totals, const uint8_t *account)
 {
-    c->sent_bytes += get_f64(account + 8 * ACCOUNT_SENT);
-    c->uplink_bytes += get_f64(account + 8 * ACCOUNT_UPLINK);
-    c->downlink_bytes += get_f64(account + 8 * ACCOUNT_DOWNLINK);
-    c->paper_bits += get_f64(account + 8 * ACCOUNT_PAPER);
-    c->cost += get_f64(account + 8 * ACCOUNT_COST);
-    c->downlink_cost += get_f64(account + 8 * ACCOUNT_DOWNLINK_COST);
+    for (const tithe_counter *c = tithe_counters(); c->name; c++)
+        *counter_in(totals, c) += get_f64(account + 8 * c->place);
 }
 
 tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_t length,
@@ -45,7 +42,12 @@ tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_
                           .worker_bytes = ti_checkpoint_worker_bytes(&h)};
     memcpy(c.text, h.text, sizeof h.text);
     const uint8_t *at = bytes + used + c.shared_bytes;
-    for (unsigned w = 0; w < h.workers; w++, at += c.worker_bytes) add_account(&c, at);
+    double sent = 0; /* not by exchanges alone */
+    for (unsigned w = 0; w < h.workers; w++, at += c.worker_bytes) {
+        add_account(&c.totals, at);
+        sent += get_f64(at + 8 * ACCOUNT_SENT);
+    }
+    c.totals.sent_bytes = sent;
     *checkpoint = c;
     return TITHE_OK;
 }

@@ -37,7 +37,6 @@ static double step_size(double L, double script_L, double n, double m)
 const tithe_estimator ti_estimator_full = {
     .name = "full",
     .summary = "the whole gradient of each worker",
-    .paper = "",
     .passes = passes,
     .gradient = gradient,
     .unified = unified,

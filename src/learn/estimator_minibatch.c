@@ -3,6 +3,23 @@
 
 #include "learn/estimate.h"
 
+static const tithe_param params[] = {
+    {.name = "batch",
+     .doc = "rows per worker and step",
+     .fallback = 32,
+     .min = 1,
+     .max = 1u << 30,
+     .whole = true},
+    {.name = NULL},
+};
+
+static tithe_status open(estimate *s, const double *values, tithe_error *error)
+{
+    (void)error;
+    s->batch = (size_t)values[0];
+    return TITHE_OK;
+}
+
 static double passes(double m, size_t batch)
 {
     return (double)batch / m;
@@ -30,10 +47,12 @@ static double gradient(const estimate *s, unsigned local, unsigned draw, const d
 
 const tithe_estimator ti_estimator_minibatch = {
     .name = "minibatch",
-    .summary = "--batch rows per worker and step",
+    .summary = "several rows per worker and step",
     .paper = "danilova2022",
+    .params = params,
     .samples = true,
     .noisy = true,
+    .open = open,
     .passes = passes,
     .gradient = gradient,
     .unified = ti_drawn_unified,

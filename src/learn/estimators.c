@@ -1,6 +1,7 @@
 /* estimators.c - the table of estimators, and what they have in common. */
 #include <string.h>
 
+#include "base/family.h"
 #include "learn/estimate.h"
 
 static const tithe_estimator *const estimators[] = {&ti_estimator_full, &ti_estimator_sgd,
@@ -11,15 +12,27 @@ const tithe_estimator *const *tithe_estimators(void)
     return estimators;
 }
 
-tithe_status ti_estimator_find(const char *name, const tithe_estimator **estimator, tithe_error *error)
+static family_row row(size_t i)
 {
-    for (size_t i = 0; estimators[i]; i++)
-        if (strcmp(estimators[i]->name, name) == 0) {
-            *estimator = estimators[i];
-            return TITHE_OK;
-        }
-    return ti_fail(error, TITHE_E_SPEC, 0,
-                   "There is no estimator '%s': take one of full, sgd, minibatch, lsvrg.", name);
+    return estimators[i] ? (family_row){estimators[i]->name, estimators[i]->params} : (family_row){0};
+}
+
+tithe_status tithe_estimator_find(const char *spec, const tithe_estimator **estimator, double *params,
+                                  tithe_error *error)
+{
+    static const family all = {.what = "estimator", .row = row};
+    size_t place;
+    const tithe_status status = ti_family_find(&all, spec, &place, params, error);
+    if (!status) *estimator = estimators[place];
+    return status;
+}
+
+/* Below so many numbers in all, waking threads takes longer than the work. */
+enum { WORTH_THREADS = 1 << 15 };
+
+tithe_pool *ti_estimate_pool(const estimate *s, double numbers)
+{
+    return numbers >= WORTH_THREADS ? s->pool : NULL;
 }
 
 double ti_estimate_whole(const estimate *s, unsigned local, const double *x, double *g, void *scratch)

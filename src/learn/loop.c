@@ -11,14 +11,6 @@
 #include "comm/link_estimate.h"
 #include "learn/checkpoint.h"
 
-/* Below so many numbers in all, waking threads takes longer than the work. */
-enum { WORTH_THREADS = 1 << 15 };
-
-static tithe_pool *pool_for(const run *r, double numbers)
-{
-    return numbers >= WORTH_THREADS ? r->pool : NULL;
-}
-
 /* ---- who takes part --------------------------------------------------------------------------------------- */
 
 static bool takes_part(const run *r, unsigned worker)
@@ -107,42 +99,19 @@ static void compute_gradients(run *r)
 {
     draw_clients(r);
     const double start = clock_now();
-    ti_pool_run(pool_for(r, numbers_in_a_step(r)), r->lane_count, compute_lane, r);
+    ti_pool_run(ti_estimate_pool(&r->estimate, numbers_in_a_step(r)), r->lane_count, compute_lane, r);
     r->compute += clock_now() - start;
 }
 
-/* ---- loopless SVRG: the anchor ------------------------------------------------------------------------- */
+/* ---- what the estimator does besides --------------------------------------------------------------------- */
 
-static void refresh_lane(void *context, unsigned l)
+/* `hook` is its start or its after; x is where the step began. */
+static void let_estimator(run *r, double (*hook)(estimate *, const double *), const double *x)
 {
-    run *r = context;
-    for (unsigned w = l; w < r->share->local; w += r->lane_count) {
-        double *g = r->estimate.anchor_gradients + w * r->size;
-        memset(g, 0, r->size * sizeof *g);
-        ti_estimate_whole(&r->estimate, w, r->estimate.anchor, g, r->lanes[l].scratch);
-    }
-}
-
-static void refresh_anchor(run *r)
-{
-    const double start = clock_now();
-    ti_pool_run(pool_for(r, (double)r->share->nonzeros), r->lane_count, refresh_lane, r);
+    if (!hook) return;
+    const double start = clock_now(), passes = hook(&r->estimate, x);
     r->compute += clock_now() - start;
-}
-
-static void move_anchor(run *r, const double *x)
-{
-    memcpy(r->estimate.anchor, x, r->size * sizeof *x);
-    refresh_anchor(r);
-    r->epochs += 1;
-}
-
-/* One coin for all workers; the anchor takes the x that this step started from. */
-static void toss_coin(run *r)
-{
-    const tithe_key key = ti_rng_key(r->o->seed, (uint32_t)r->step, 0, 0, RNG_COIN);
-    const double u = (double)(rng_at(key, 0) >> 11) * 0x1p-53;
-    if (u < 1 / r->m) move_anchor(r, r->x);
+    if (x) r->epochs += passes; /* otherwise they were counted before the checkpoint */
 }
 
 /* ---- exchange ------------------------------------------------------------------------------------------ */
@@ -176,7 +145,7 @@ static tithe_status explain(const run *r, tithe_status status, const tithe_error
 {
     if (status == TITHE_E_NONFINITE)
         return ti_fail(error, TITHE_E_DIVERGED, r->step,
-                       "The run diverged in step %llu (a gradient is not finite): try --step-size %.2g.",
+                       "The run diverged in step %llu (a gradient is not finite): try `step-size=%.2g`.",
                        (unsigned long long)r->step, shorter_step(r));
     if (status && error) *error = *why;
     return status;
@@ -185,7 +154,8 @@ static tithe_status explain(const run *r, tithe_status status, const tithe_error
 static tithe_status exchange_gradients(run *r, tithe_error *error)
 {
     put_context c = {.r = r};
-    ti_pool_run(pool_for(r, (double)r->size * r->share->local), r->lane_count, put_lane, &c);
+    ti_pool_run(ti_estimate_pool(&r->estimate, (double)r->size * r->share->local), r->lane_count, put_lane,
+                &c);
     for (unsigned l = 0; l < r->lane_count; l++)
         if (c.status[l]) return explain(r, c.status[l], &c.errors[l], error);
     c.status[0] = tithe_exchange_finish(r->exchange, r->update, &c.errors[0]); /* the sum may overflow yet */
@@ -209,9 +179,9 @@ static tithe_status expect_sane(run *r, tithe_error *error)
     if (isfinite(loss) && loss <= most) return TITHE_OK;
     return ti_fail(
         error, TITHE_E_DIVERGED, r->step,
-        "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
+        "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try `step-size=%.2g`%s.",
         loss, (unsigned long long)r->step, r->first_loss, shorter_step(r),
-        r->methods.feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
+        r->methods.feedback->keeps || r->facts.omega_up < 1 ? "" : ", or `feedback=ec`");
 }
 
 /* ---- when to look, and when to stop ------------------------------------------------------------------- */
@@ -247,7 +217,8 @@ static uint64_t record_distance(const run *r)
 {
     const bool costly = is_costly(r);
     const double each = costly ? 1 : 8, least = costly ? 5 : 20, most = r->o->records ? r->o->records : 400;
-    const double passes = passes_in_a_step(r) + (r->estimator == &ti_estimator_lsvrg ? 1 / r->m : 0);
+    const double passes =
+        passes_in_a_step(r) + (r->estimator->after_passes ? r->estimator->after_passes(r->m) : 0);
     double steps = INFINITY;
     if (r->o->steps) steps = (double)r->o->steps;
     if (r->o->epochs > 0) steps = fmin(steps, r->o->epochs / passes);
@@ -307,7 +278,7 @@ static tithe_status take_step(run *r, tithe_error *error)
         r->momentum = r->momentum_next;
         r->momentum_next = before;
     }
-    if (r->estimator == &ti_estimator_lsvrg) toss_coin(r);
+    let_estimator(r, r->estimator->after, r->x);
     apply_update(r);
     r->step++;
     advance_clock(r); /* in the epoch in which the step began */
@@ -345,11 +316,11 @@ static tithe_status start(run *r, tithe_error *error)
     r->kept_least = r->speedup_least = INFINITY;
     if (r->o->resume) {
         const tithe_status status = ti_checkpoint_load(r, error);
-        if (!status && r->estimate.anchor) refresh_anchor(r);
+        if (!status) let_estimator(r, r->estimator->start, NULL);
         return status;
     }
     ti_average_add(&r->average, r->x);
-    if (r->estimate.anchor) move_anchor(r, r->x);
+    let_estimator(r, r->estimator->start, r->x);
     return TITHE_OK;
 }
 

@@ -45,7 +45,7 @@ tithe_status ti_run_codecs(run *r, tithe_error *error)
     if (!status) status = make_costs(r, error);
     if (status) return status;
     r->threshold = NAN;
-    if (r->methods.codec->selector->absolute && !r->methods.tuner)
+    if (r->methods.codec->selector->absolute && !r->methods.tuner->tunes)
         r->threshold = r->methods.codec->selector_params[0];
     return TITHE_OK;
 }
@@ -69,6 +69,7 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
         .leader = r->o->leader,
         .deterministic = r->o->deterministic,
         .tuner = r->methods.tuner,
+        .tuner_params = r->methods.tuner_params,
         .shared_level = r->o->shared_level,
         .downlink_tuner = r->methods.downlink_tuner,
         .cost = r->costs[0],

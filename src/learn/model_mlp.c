@@ -221,7 +221,6 @@ static void start(const tithe_problem *p, uint64_t seed, double *x)
 const tithe_model ti_model_mlp = {
     .name = "mlp",
     .summary = "one hidden layer, softmax and cross-entropy, with (l2/2) |x|^2",
-    .paper = "-",
     .params = params,
     .task = TITHE_TASK_CLASSES,
     .convex = false,

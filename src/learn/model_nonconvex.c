@@ -28,12 +28,12 @@ static double penalty(const tithe_problem *p, const double *x, double *g)
 const tithe_model ti_model_nonconvex = {
     .name = "nonconvex-logistic",
     .summary = "logistic regression of two labels, with l2 * sum x^2/(1+x^2)",
-    .paper = "-",
     .params = params,
     .task = TITHE_TASK_BINARY,
     .convex = false,
     .curvature = 0.25,
     .penalty_curvature = 2,
+    .linear = &ti_loss_logistic,
     .size = ti_linear_size,
     .add = add,
     .penalty = penalty,

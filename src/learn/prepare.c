@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spec.h"
 #include "codec/codec.h"
 #include "comm/comm.h"
 #include "exchange/exchange.h"
@@ -66,13 +67,15 @@ static tithe_status open_data(run *r, tithe_error *error)
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
 
-/* L of the sampling: the largest L_ij under uniform draws, the largest mean under importance. For weights from a
- * file, the largest L_ij / (m p_ij). */
+/* L of the sampling, where it is known: the largest L_ij under uniform draws, the largest mean under importance. Otherwise
+ * the largest L_ij / (m p_ij). */
 static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 {
     const sampling *s = &r->estimate.rows;
-    *L = s->importance ? r->constants.L_IS : r->constants.L_US;
-    if (s->importance || !s->weights) return TITHE_OK;
+    if (s->kind->script_L) {
+        *L = s->kind->script_L(&r->constants);
+        return TITHE_OK;
+    }
     double most = 0;
     for (size_t row = 0; row < r->share->rows; row++)
         most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
@@ -85,22 +88,21 @@ static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 static tithe_status make_estimate(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
-    tithe_status status = ti_estimator_find(o->estimator, &r->estimator, error);
-    if (status) return status;
-    const char *how = o->sampling;
-    if (strcmp(how, "uniform") != 0 && !r->estimator->samples)
+    if (r->sampling->weigh && !r->estimator->samples)
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--sampling has no meaning for the estimator '%s', which takes all rows.",
+                       "`sampling` has no meaning for the estimator '%s', which takes all rows.",
                        r->estimator->name);
-    r->estimate = (estimate){.problem = &r->problem, .seed = o->seed, .batch = o->batch ? o->batch : 1};
-    status = ti_sampling_make(how, &r->problem, &r->estimate.rows, error);
-    if (status || r->estimator != &ti_estimator_lsvrg) return status;
-    r->estimate.anchor = calloc(r->size, sizeof(double));
-    r->estimate.anchor_gradients = calloc(r->size * r->share->local, sizeof(double));
-    if (!r->estimate.anchor || !r->estimate.anchor_gradients)
-        return ti_fail(error, TITHE_E_MEMORY, 0,
-                       "There is not enough memory for the gradients of %u workers.", r->share->local);
-    return TITHE_OK;
+    r->estimate = (estimate){.problem = &r->problem,
+                             .seed = o->seed,
+                             .batch = 1,
+                             .m = r->m,
+                             .pool = r->pool,
+                             .lanes = r->lane_count,
+                             .scratch = r->scratch};
+    const tithe_status status =
+        ti_sampling_make(r->sampling, o->sampling, &r->problem, &r->estimate.rows, error);
+    if (status || !r->estimator->open) return status;
+    return r->estimator->open(&r->estimate, r->estimator_params, error);
 }
 
 /* ---- step size and theory ------------------------------------------------------------------------------ */
@@ -108,24 +110,19 @@ static tithe_status make_estimate(run *r, tithe_error *error)
 /* All constants with the penalty counted in, as the formulas want them. */
 static tithe_status choose_step(run *r, tithe_error *error)
 {
-    tithe_status status = ti_steps_read(r->o->step_size, &r->steps, error);
-    if (status) return status;
     const tithe_model *model = r->problem.model;
     const double penalty = model->penalty_curvature * r->problem.l2, n = r->o->workers;
     const double L = r->constants.L + penalty;
     double script;
-    status = find_script_L(r, &script, error);
+    const tithe_status status = find_script_L(r, &script, error);
     if (status) return status;
-    if (r->estimator ==
-        &ti_estimator_minibatch) { /* independent rows: one B-th of the noise, the rest is f_i's own */
-        const double B = (double)r->estimate.batch;
+    const double B = (double)r->estimate.batch;
+    if (B > 1) /* independent rows: one B-th of the noise, the rest is f_i's own */
         script = (script + (B - 1) * r->constants.L_IS) / B;
-    }
     r->facts.script_L = script;
     script += penalty;
     const tithe_claims up = tithe_codec_claims(r->methods.codec, r->size);
-    double sigma = r->sigma;
-    if (r->estimator == &ti_estimator_minibatch) sigma /= (double)r->estimate.batch;
+    const double sigma = r->sigma / B;
     r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
     if (isnan(r->steps.start)) {
         if (!isfinite(L)) { /* no theory for this model: what people start with */
@@ -160,7 +157,7 @@ static void make_theory(run *r)
     const bool exact = strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0;
     const bool absolute = claims.traits & TITHE_ABSOLUTE && r->methods.feedback->scaled;
     if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->methods.downlink ||
-        r->o->momentum != 0 || r->o->local_steps > 1 || !(exact || absolute) || r->methods.tuner ||
+        r->o->momentum != 0 || r->o->local_steps > 1 || !(exact || absolute) || r->methods.tuner->tunes ||
         r->clients)
         return;
     const double l2 = r->problem.l2;
@@ -204,6 +201,7 @@ static tithe_status make_room(run *r, tithe_error *error)
     r->gradients = calloc(r->size * local, sizeof *r->gradients);
     r->update = calloc(r->size, sizeof *r->update);
     r->lanes = calloc(r->lane_count, sizeof *r->lanes);
+    r->scratch = calloc(r->lane_count, sizeof *r->scratch);
     if (r->o->clients && r->o->clients < all) {
         r->clients = calloc(all, sizeof *r->clients);
         r->active = calloc(all, sizeof *r->active);
@@ -216,13 +214,14 @@ static tithe_status make_room(run *r, tithe_error *error)
         !r->clients) /* a run may end with the gradients of a step that is not taken */
         enough = enough && (r->momentum_next = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
-    for (unsigned l = 0; r->lanes && l < r->lane_count; l++) {
+    for (unsigned l = 0; r->lanes && r->scratch && l < r->lane_count; l++) {
         r->lanes[l].gradient = calloc(r->size, sizeof(double));
         r->lanes[l].iterate = calloc(r->size, sizeof(double));
-        r->lanes[l].scratch = calloc(scratch ? scratch : 1, 1);
+        r->scratch[l] = r->lanes[l].scratch = calloc(scratch ? scratch : 1, 1);
         enough = enough && r->lanes[l].gradient && r->lanes[l].iterate && r->lanes[l].scratch;
     }
-    if (!enough || !r->x || !r->averaged || !r->losses || !r->gradients || !r->update || !r->lanes)
+    if (!enough || !r->x || !r->averaged || !r->losses || !r->gradients || !r->update || !r->lanes ||
+        !r->scratch)
         return ti_fail(error, TITHE_E_MEMORY, 0,
                        "There is not enough memory for %zu workers with %zu numbers each.", local, r->size);
     return TITHE_OK;
@@ -231,17 +230,42 @@ static tithe_status make_room(run *r, tithe_error *error)
 static tithe_status expect_sense(const tithe_train_options *o, tithe_error *error)
 {
     if (o->workers < 1 || o->workers > 100000)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--workers takes 1 to 100000, not %u.", o->workers);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`workers` takes 1 to 100000, not %u.", o->workers);
     if (o->clients > o->workers)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "--clients takes at most the %u workers that there are, not %u.", o->workers,
+                       "`clients` takes at most the %u workers that there are, not %u.", o->workers,
                        o->clients);
     if (!(o->momentum >= 0 && o->momentum < 1))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.",
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`momentum` takes a number from 0 to below 1, not %g.",
                        o->momentum);
     if (!(o->epochs >= 0) || !isfinite(o->epochs))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--epochs takes a positive number, not %g.", o->epochs);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`epochs` takes a positive number, not %g.", o->epochs);
     return TITHE_OK;
+}
+
+/* --batch is older than minibatch:batch=, and means the same; who has no batch has never minded it. */
+static tithe_status find_estimator(run *r, tithe_error *error)
+{
+    static const char batch[] = "batch";
+    char text[24];
+    tithe_status status = tithe_estimator_find(r->o->estimator, &r->estimator, r->estimator_params, error);
+    if (status) return status;
+    const tithe_estimator *e = r->estimator;
+    snprintf(text, sizeof text, "%zu", r->o->batch);
+    if (r->o->batch && ti_spec_find(e->params, batch) >= 0)
+        status = ti_spec_shorthand(e->name, e->params, batch, text, r->estimator_params, error);
+    ti_spec_defaults(e->params, r->estimator_params);
+    return status;
+}
+
+/* What the options name, as far as it needs neither data nor codecs. */
+static tithe_status find_method(run *r, tithe_error *error)
+{
+    tithe_status status = find_estimator(r, error);
+    if (!status) status = tithe_sampling_find(r->o->sampling, &r->sampling, NULL, error);
+    if (!status) status = tithe_average_find(r->o->average, &r->average.kind, NULL, error);
+    if (!status) status = ti_steps_read(r->o->step_size, &r->steps, error);
+    return status;
 }
 
 tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error)
@@ -255,8 +279,7 @@ tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *
     tithe_status status = expect_sense(&o, error);
     if (!status) status = ti_run_codecs(&r, error);
     if (!status) status = tithe_model_find(o.model, &model, params, error);
-    if (!status) status = ti_estimator_find(o.estimator, &r.estimator, error);
-    if (!status) status = ti_steps_read(o.step_size, &r.steps, error);
+    if (!status) status = find_method(&r, error);
     ti_run_free(&r);
     return status;
 }
@@ -294,12 +317,13 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (status) return status;
     if (!status) status = ti_checkpoint_begin(r, error);
     if (!status) status = ti_run_codecs(r, error); /* cheap, and most mistakes are made there */
+    if (!status) status = find_method(r, error);
     if (!status) status = ti_checkpoint_expect_early(r, error);
     if (!status && r->o->network) {
         status = ti_network_read(r->o->network, &r->network, error);
         if (!status && run_is_remote(r))
             status = ti_fail(error, TITHE_E_SPEC, 0,
-                             "--network computes a network; over a real transport there is one already.");
+                             "`network` computes a network; over a real transport there is one already.");
     }
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
@@ -321,8 +345,8 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stopped)
         status =
             ti_fail(error, TITHE_E_SPEC, 0,
-                    "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
-                    "--target-loss.");
+                    "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
+                    "`target-loss`.");
     if (!status) status = choose_step(r, error);
     if (status) return status;
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
@@ -331,7 +355,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         return ti_fail(error, TITHE_E_PEER, 0, "Another process failed before the first step.");
     make_theory(r);
     const double eta = fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
-    status = ti_average_make(r->o->average, r->size, eta, &r->average, error);
+    status = ti_average_make(r->average.kind, r->size, eta, &r->average, error);
     if (status) return status;
     fill_facts(r);
     return TITHE_OK;
@@ -351,12 +375,11 @@ void ti_run_free(run *r)
     free(r->rank_costs);
     free(r->clients);
     free(r->active);
+    if (r->estimator && r->estimator->close) r->estimator->close(&r->estimate);
     ti_sampling_free(&r->estimate.rows);
     ti_average_free(&r->average);
     ti_description_free(&r->files);
     ti_network_free(&r->network);
-    free(r->estimate.anchor);
-    free(r->estimate.anchor_gradients);
     free(r->optimum.x);
     free(r->x);
     free(r->averaged);
@@ -368,6 +391,7 @@ void ti_run_free(run *r)
     free(r->resumed);
     free(r->update);
     free(r->lanes);
+    free(r->scratch);
     tithe_data_free(r->share);
     tithe_pool_free(r->pool);
     tithe_comm_free(r->own);

@@ -29,7 +29,10 @@ typedef struct run {
     tithe_constants constants;
     tithe_optimum optimum;
     const tithe_estimator *estimator;
+    const tithe_sampling *sampling;
+    double estimator_params[TITHE_MAX_PARAMS];
     estimate estimate;
+    void **scratch;           /* of each lane */
     exchange_methods methods; /* codecs, feedback, tuners */
     tithe_cost **costs;       /* cost_count of them */
     size_t cost_count;

@@ -20,14 +20,17 @@ tithe_train_options ti_run_resolved(const run *r)
     o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
     o.feedback = r->methods.feedback->name;
     o.downlink_feedback = r->methods.downlink_feedback->name;
-    o.tuner = r->methods.tuner ? r->methods.tuner->name : "fixed";
+    o.tuner = r->methods.tuner_spec;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
-    if (r->estimator) o.batch = r->estimator == &ti_estimator_minibatch ? r->estimate.batch : 1;
+    if (r->estimator) { /* --batch, however it was said */
+        o.estimator = r->estimator->name;
+        o.batch = r->estimate.batch;
+    }
     if (!r->exchange) return o;
     o.scheme = r->exchange->scheme->name;
     o.collective = r->exchange->collective_name;
-    if (r->exchange->scheme == &ti_scheme_artopk && !o.leader) o.leader = "round-robin";
+    o.leader = ti_exchange_leader_name(r->exchange);
     return o;
 }
 
@@ -62,9 +65,9 @@ static tithe_status hash_file(const char *path, uint64_t *hash, tithe_error *err
 static tithe_status describe_sampling(run *r, tithe_error *error)
 {
     uint64_t hash = 0;
-    const char *how = r->o->sampling;
-    if (strcmp(how, "uniform") == 0 || strcmp(how, "importance") == 0) return TITHE_OK;
-    const tithe_status status = hash_file(how, &hash, error);
+    const char *path = ti_sampling_path(r->sampling, r->o->sampling);
+    if (!path) return TITHE_OK;
+    const tithe_status status = hash_file(path, &hash, error);
     if (!status) ti_description_add(&r->files, "sampling contents", "%016llx", (unsigned long long)hash);
     return status;
 }
@@ -124,7 +127,7 @@ static tithe_status expect_ranks(const run *r, tithe_error *error)
 {
     if (r->comm->size == r->o->workers) return TITHE_OK;
     return ti_fail(error, TITHE_E_MISMATCH, 0,
-                   "There are %u ranks, but %u workers: start as many, or leave --workers out.",
+                   "There are %u ranks, but %u workers: start as many, or leave `workers` out.",
                    r->comm->size, r->o->workers);
 }
 

@@ -46,10 +46,10 @@ static const tithe_option table[] = {
     /* ---- the method */
     {"estimator", "NAME", "full, sgd, minibatch or lsvrg", "full", TITHE_OPTION_TEXT, SHAPES,
      PLACE(estimator)},
-    {"sampling", "HOW", "uniform, importance, or a file with a weight for each row", "uniform",
+    {"sampling", "HOW", "uniform, importance, or file:PATH with a weight for each row", "uniform",
      TITHE_OPTION_TEXT, SHAPES, PLACE(sampling)},
-    {"batch", "B", "rows per worker and step, for minibatch", "32", TITHE_OPTION_WHOLE, SHAPES, PLACE(batch),
-     .min = 1, .max = 1u << 30},
+    {"batch", "B", "rows per worker and step: minibatch:batch=B (default 32)", NULL, TITHE_OPTION_WHOLE,
+     SHAPES, PLACE(batch), .min = 1, .max = 1u << 30},
     {"local-steps", "H", "steps of a worker between two messages", "1", TITHE_OPTION_WHOLE, SHAPES,
      PLACE(local_steps), .min = 1, .max = 1000000},
     {"average", "HOW", "none, tail or weighted: iterates that are averaged, besides the last one", "none",

@@ -1,17 +1,13 @@
-/* steps.h - the step size of each step: auto, X, X/k, decay:start=X,factor=F,every=K. */
+/* steps.h - the step size of each step, by a rule: constant, harmonic, decay. */
 #ifndef LEARN_STEPS_H
 #define LEARN_STEPS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "tithe/status.h"
+#include "tithe/learn.h"
 
 typedef struct step_plan {
-    double start;  /* NAN: auto, which the caller fills in */
-    bool harmonic; /* start / (k+1) */
-    double factor; /* multiplied in every `every` steps; 1: never */
-    uint64_t every;
+    const tithe_step_rule *rule;
+    double params[TITHE_MAX_PARAMS];
+    double start; /* NAN: auto, which the caller fills in */
 } step_plan;
 
 tithe_status ti_steps_read(const char *text, step_plan *plan, tithe_error *error);

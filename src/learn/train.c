@@ -13,7 +13,8 @@
 static void default_end(tithe_train_options *o)
 {
     const bool target = !isnan(o->target_loss) || !isnan(o->target_gap);
-    const bool full = strcmp(o->estimator, "full") == 0;
+    const tithe_estimator *e = NULL;
+    const bool full = !tithe_estimator_find(o->estimator, &e, NULL, NULL) && !e->samples;
     if (o->steps || o->epochs > 0) return;
     if (full)
         o->steps = target ? 100000 : 100;

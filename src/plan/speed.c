@@ -69,7 +69,7 @@ static tithe_status time_level(trial *t, double entries, double *encode, double 
 static tithe_status time_forming(trial *t, double *seconds, tithe_error *error)
 {
     const tithe_feedback *ec;
-    const tithe_status status = tithe_feedback_find("ec", &ec, error);
+    const tithe_status status = tithe_feedback_find("ec", &ec, NULL, error);
     if (status) return status;
     const tithe_feedback_call call = {.kept = t->kept, .g = t->x, .gamma = 1, .n = VALUES};
     *seconds = INFINITY;

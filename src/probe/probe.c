@@ -144,7 +144,7 @@ tithe_status tithe_probe(tithe_comm *comm, double seconds, tithe_probe_link *lin
 {
     if (!comm->transport || comm->size < 2)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "A probe needs two ranks in different processes: --transport mpi or zmq.");
+                       "A probe needs two ranks in different processes, over MPI or ZeroMQ.");
     uint8_t *bytes = calloc(lengths[LENGTHS - 1], 1);
     if (!bytes) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a probe.");
     comm->phase = "probing";

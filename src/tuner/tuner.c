@@ -1,7 +1,7 @@
-/* tuner.c - the table of tuners, and the one that does nothing. */
+/* tuner.c - the table of tuners, and the one that leaves the level to the codec. */
 #include <math.h>
-#include <string.h>
 
+#include "base/family.h"
 #include "base/status.h"
 #include "tuner/search.h"
 
@@ -12,11 +12,18 @@ const tithe_tuner *const *tithe_tuners(void)
     return tuners;
 }
 
-const tithe_tuner *tithe_tuner_find(const char *name)
+static family_row row(size_t i)
 {
-    for (size_t i = 0; name && tuners[i]; i++)
-        if (strcmp(tuners[i]->name, name) == 0) return tuners[i];
-    return NULL;
+    return tuners[i] ? (family_row){tuners[i]->name, tuners[i]->params} : (family_row){0};
+}
+
+tithe_status tithe_tuner_find(const char *spec, const tithe_tuner **tuner, double *params, tithe_error *error)
+{
+    static const family all = {.what = "tuner", .row = row};
+    size_t place;
+    const tithe_status status = ti_family_find(&all, spec, &place, params, error);
+    if (!status) *tuner = tuners[place];
+    return status;
 }
 
 /* ---- fixed ------------------------------------------------------------------------------------------------- */
@@ -25,7 +32,7 @@ static const char *fixed_refuse(const tithe_codec *codec)
 {
     return codec->has_level
                ? NULL
-               : "A fixed level has to be stated: write keep=, k= or lambda=, or use --tuner cat.";
+               : "A fixed level has to be stated: write keep=, k= or lambda=, or use `tuner=cat`.";
 }
 
 static size_t fixed_scratch(const tithe_codec *codec, size_t n)
@@ -43,14 +50,13 @@ static tithe_status fixed_choose(const tithe_tuner_call *c, tithe_choice *choice
                              .entries = entries,
                              .progress = NAN,
                              .cost = tithe_cost_of(c->cost, ti_search_bits(c, entries)),
-                             .reason = "as stated"};
+                             .reason = ""};
     return TITHE_OK;
 }
 
 const tithe_tuner ti_tuner_fixed = {
     .name = "fixed",
     .summary = "the level that the codec states",
-    .paper = "-",
     .refuse = fixed_refuse,
     .scratch = fixed_scratch,
     .choose = fixed_choose,

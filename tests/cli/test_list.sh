@@ -69,11 +69,16 @@ json 'tuners' "$well_formed" '{v["kind"] for v in j} == {"tuner"}' '{v["name"] f
 works 'tuners' "$TITHE" list tuners
 holds 'tuners' out '^  cat '
 
-for kind in feedback schemes collectives transports estimators models; do
+for kind in feedback schemes collectives leaders transports estimators samplings averages step-sizes models; do
     works "$kind" "$TITHE" list "$kind" --json -
     json "$kind" "$well_formed" 'len(j) >= 3' 'all(v["summary"] for v in j)'
     works "$kind" "$TITHE" list "$kind"
 done
+
+works 'schemes' "$TITHE" list schemes --json -
+json 'schemes' 'next(v["params"][0]["choices"] for v in j if v["name"] == "artopk") == ["round-robin", "variance", "auto"]'
+works 'leaders' "$TITHE" list leaders --json -
+json 'leaders' '[v["name"] for v in j] == ["round-robin", "variance", "auto"]'
 
 refused 'unknown kind' 'codecs, selectors, quantizers, pairs, costs, tuners, feedback, schemes' "$TITHE" list compressors
 finish

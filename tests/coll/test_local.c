@@ -133,7 +133,7 @@ static void native_is_refused_here(void **state)
     tithe_comm comm = ranks_here(2);
     float x = 1, y = 2, *vectors[] = {&x, &y};
     tithe_error error = {0};
-    assert_int_equal(tithe_all_reduce(&comm, tithe_collective_find("native"), vectors, 1, NULL, &error),
+    assert_int_equal(tithe_all_reduce(&comm, collective_of("native"), vectors, 1, NULL, &error),
                      TITHE_E_SPEC);
     assert_non_null(strstr(error.text, "inproc"));
     assert_true(x == 1 && y == 2 && comm.sent_bytes == 0);
@@ -146,7 +146,7 @@ static void scratch_is_asked_for(void **state)
     tithe_comm comm = {.size = 2, .first = 0, .local = 1, .transport = &none};
     float x = 1, *vectors[] = {&x};
     tithe_error error = {0};
-    assert_int_equal(tithe_all_reduce(&comm, tithe_collective_find("ring"), vectors, 1, NULL, &error),
+    assert_int_equal(tithe_all_reduce(&comm, collective_of("ring"), vectors, 1, NULL, &error),
                      TITHE_E_ARGUMENT);
     assert_non_null(strstr(error.text, "scratch"));
 }

@@ -160,7 +160,7 @@ static void check_broadcast(unsigned size, unsigned root, unsigned most)
     for (unsigned p = 0; p < count; p++) {
         const tithe_comm *c = &all[p].comm;
         const bool here = root >= c->first && root < c->first + c->local;
-        all[p].how = tithe_collective_find("tree"); /* named in messages */
+        all[p].how = collective_of("tree"); /* named in messages */
         all[p].n = root;
         all[p].lengths[0] = here ? 41 : 0;
         for (unsigned i = 0; i < c->local; i++) {

@@ -228,7 +228,7 @@ static double seconds_of(const char *name, unsigned size, double n, const tithe_
 {
     tithe_rounds rounds;
     tithe_rounds_start(&rounds);
-    tithe_collective_find(name)->reduce_rounds(size, n, &rounds);
+    collective_of(name)->reduce_rounds(size, n, &rounds);
     return tithe_rounds_seconds(&rounds, link);
 }
 
@@ -260,9 +260,13 @@ static void names_are_found(void **state)
 {
     (void)state;
     for (const tithe_collective *const *c = tithe_collectives(); *c; c++)
-        assert_ptr_equal(tithe_collective_find((*c)->name), *c);
-    assert_null(tithe_collective_find("rings"));
-    assert_null(tithe_collective_find(""));
+        assert_ptr_equal(collective_of((*c)->name), *c);
+    const tithe_collective *none = NULL;
+    tithe_error error = {0};
+    assert_int_equal(tithe_collective_find("rings", &none, NULL, &error), TITHE_E_SPEC);
+    assert_non_null(strstr(error.text, "ring, tree, star, direct, native"));
+    assert_int_equal(tithe_collective_find("", &none, NULL, NULL), TITHE_E_SPEC);
+    assert_null(none);
 }
 
 int main(void)

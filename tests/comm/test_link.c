@@ -158,8 +158,8 @@ static void *work(void *argument)
     for (unsigned step = 0; step < STEPS && !p->status; step++) {
         p->comm.seen.together = false;
         for (size_t i = 0; i < NUMBERS; i++) p->vector[i] = (float)(p->comm.first + 1);
-        p->status = tithe_all_reduce(&p->comm, tithe_collective_find(p->collective), &p->vector, NUMBERS,
-                                     p->scratch, &p->error);
+        p->status = tithe_all_reduce(&p->comm, collective_of(p->collective), &p->vector, NUMBERS, p->scratch,
+                                     &p->error);
         if (step == 0) p->seen = p->comm.seen;
         double values[2] = {1, p->comm.first};
         if (!p->status && p->updates)

@@ -29,7 +29,7 @@ enum { SEED = 77 };
 static inline const tithe_feedback *feedback_of(const char *name)
 {
     const tithe_feedback *found = NULL;
-    assert_int_equal(tithe_feedback_find(name ? name : "none", &found, NULL), TITHE_OK);
+    assert_int_equal(tithe_feedback_find(name ? name : "none", &found, NULL, NULL), TITHE_OK);
     return found;
 }
 

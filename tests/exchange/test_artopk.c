@@ -102,15 +102,14 @@ static void add_to_account(account *a, const twin *t, const group *g, unsigned l
     tithe_codec *given = codec_of("given|raw");
     const double values = (double)tithe_codec_length(given, t->n, t->k, TITHE_EXCHANGE);
     tithe_codec_free(given);
-    const tithe_collective *c = tithe_collective_find(tithe_exchange_last(g->ex).collective);
+    const tithe_collective *c = collective_of(tithe_exchange_last(g->ex).collective);
     a->up += t->ranks * values + index;
     a->paper += 32.0 * (double)((t->ranks + 1) * t->k + (how == VARIANCE ? t->ranks : 0));
     const tithe_blocks stats = {.count = t->ranks, .length = automatic ? 16 : 8};
     tithe_rounds rounds;
     tithe_rounds_start(&rounds);
     c->reduce_rounds(t->ranks, (double)t->k, &rounds);
-    if (how == VARIANCE || automatic)
-        (c->gather ? c : tithe_collective_find("ring"))->gather_rounds(&stats, &rounds);
+    if (how == VARIANCE || automatic) (c->gather ? c : collective_of("ring"))->gather_rounds(&stats, &rounds);
     a->sent += tithe_rounds_sent(&rounds) + (t->ranks - 1) * (4 + index); /* everybody is sent the indices */
 }
 
@@ -291,6 +290,7 @@ static void owners_quantize_once(void **state)
         for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             check_quantized("topk:keep=0.1|natural", sizes[s], lengths[l], "round-robin");
             check_quantized("topk:keep=0.1|f16", sizes[s], lengths[l], "variance");
+            check_quantized("topk:keep=0.1|bf16", sizes[s], lengths[l], "round-robin");
         }
 }
 

@@ -2,6 +2,8 @@
 #include "group.h"
 
 #include "exchange/buckets.h"
+#include "exchange/counters.h"
+
 enum { RANKS = 3, STEPS = 4 };
 
 static const size_t layers[] = {500, 20, 7, 1300, 1, 172};
@@ -165,18 +167,6 @@ static const variant plain_ones[] = {
     {"topk:keep=0.05", "ec", "artopk", NULL, "variance"},
 };
 
-static void add(tithe_exchange_totals *sum, const tithe_exchange_totals *t)
-{
-    sum->uplink_bytes += t->uplink_bytes;
-    sum->downlink_bytes += t->downlink_bytes;
-    sum->sent_bytes += t->sent_bytes;
-    sum->sent_messages += t->sent_messages;
-    sum->paper_bits += t->paper_bits;
-    sum->cost += t->cost;
-    sum->downlink_cost += t->downlink_cost;
-    sum->unsent += t->unsent;
-}
-
 static void near(double a, double b, const char *what)
 {
     expect(fabs(a - b) <= 1e-9 * fabs(b), "%s: %.17g, not %.17g", what, a, b);
@@ -190,7 +180,7 @@ static void expect_sum(group *all, group *const *parts, const size_t *begins, si
         const tithe_exchange_totals t = tithe_exchange_total(parts[b]->ex);
         const tithe_exchange_record r = tithe_exchange_last(parts[b]->ex);
         const size_t n = parts[b]->n, at = begins[b];
-        add(&sum, &t);
+        ti_counters_add(&sum, &t);
         level += r.level;
         energy += r.energy;
         unsent += r.unsent;
@@ -208,14 +198,8 @@ static void expect_sum(group *all, group *const *parts, const size_t *begins, si
     }
     const tithe_exchange_totals t = tithe_exchange_total(all->ex);
     const tithe_exchange_record r = tithe_exchange_last(all->ex);
-    near(t.uplink_bytes, sum.uplink_bytes, "uplink");
-    near(t.downlink_bytes, sum.downlink_bytes, "downlink");
-    near(t.sent_bytes, sum.sent_bytes, "sent");
-    near(t.sent_messages, sum.sent_messages, "messages");
-    near(t.paper_bits, sum.paper_bits, "paper");
-    near(t.cost, sum.cost, "cost");
-    near(t.downlink_cost, sum.downlink_cost, "cost of the way back");
-    near(t.unsent, sum.unsent, "unsent");
+    for (const tithe_counter *c = tithe_counters(); c->name; c++) /* seconds are others each time */
+        if (strcmp(c->unit, "s") != 0) near(tithe_counter_of(&t, c), tithe_counter_of(&sum, c), c->name);
     near(r.level, level, "level");
     near(r.energy, energy, "energy");
     near(r.unsent, unsent, "unsent in the last step");

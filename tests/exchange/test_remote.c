@@ -22,6 +22,7 @@ static const method methods[] = {
     {.codec = "topk:k=3", .feedback = "ec", .scheme = "artopk", .leader = "auto", .collective = "direct"},
     {.codec = "topk:keep=0.2|natural", .feedback = "ec", .scheme = "artopk", .leader = "variance"},
     {.codec = "topk:k=3|f16", .feedback = "ec", .scheme = "artopk"},
+    {.codec = "mstopk:k=10", .feedback = "ec", .scheme = "artopk"},
     {.codec = "topk:k=10", .feedback = "ec"}, /* few bytes: frames are gathered */
     {.codec = "natural"},                     /* many: messages are summed by parts */
     {.codec = "all|raw", .scheme = "gather"},

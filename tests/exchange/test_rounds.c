@@ -277,7 +277,7 @@ static void long_parts_go_in_turns(void **state)
                           .n = 20000 * (size_t)ranks};
         tithe_rounds list;
         tithe_rounds_start(&list);
-        tithe_collective_find("direct")->reduce_rounds(ranks, (double)w.n, &list);
+        collective_of("direct")->reduce_rounds(ranks, (double)w.n, &list);
         assert_true(tithe_rounds_count(&list) == (ranks == 2 ? 2 : 4 * ranks - 5));
         check_case(&(variant){.w = w, .steps = STEPS});
     }

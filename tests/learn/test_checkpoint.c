@@ -402,15 +402,15 @@ static void texts_that_cannot_be_are_refused(void **state)
                 {"threads: 4\n", "'threads: 4', which means nothing"}, /* an option, but none that is saved */
                 {"checkpoint: /etc/passwd\n", "means nothing"},
                 {"resume: there\n", "means nothing"},
-                {"workers: 0\n", "--workers takes"},
-                {"workers: 99999999999999999999\n", "--workers takes"},
-                {"batch: -1\n", "--batch takes"},
-                {"momentum: nan\n", "--momentum takes"},
-                {"split: random\n", "--split takes"},
-                {"bucket: 1\n", "--bucket takes"},
-                {"clients: some\n", "--clients takes"},
+                {"workers: 0\n", "`workers` takes"},
+                {"workers: 99999999999999999999\n", "`workers` takes"},
+                {"batch: -1\n", "`batch` takes"},
+                {"momentum: nan\n", "`momentum` takes"},
+                {"split: random\n", "`split` takes"},
+                {"bucket: 1\n", "`bucket` takes"},
+                {"clients: some\n", "`clients` takes"},
                 {"no-optimum: perhaps\n", "yes or no"},
-                {"codec: \n", "--codec needs a value"},
+                {"codec: \n", "`codec` needs a value"},
                 {"codec\n", "head makes no sense"},
                 {"codec: x", "head makes no sense"},
                 {"\n", "head makes no sense"}};
@@ -480,6 +480,19 @@ static void the_file_has_all_options(void **state)
     }
 }
 
+/* Every number of an account belongs to one counter, or to the run. */
+static void an_account_has_no_gaps(void **state)
+{
+    (void)state;
+    unsigned owners[ACCOUNT_NUMBERS] = {[ACCOUNT_SENT] = 1, [ACCOUNT_COMPUTE] = 1, [ACCOUNT_OTHER] = 1};
+    for (int i = ACCOUNT_MEASURED; i <= ACCOUNT_STEP_RESIDUAL; i++) owners[i]++;
+    for (const tithe_counter *c = tithe_counters(); c->name; c++) {
+        expect(c->place < ACCOUNT_NUMBERS, "%s has place %u", c->name, c->place);
+        owners[c->place]++;
+    }
+    for (int i = 0; i < ACCOUNT_NUMBERS; i++) expect(owners[i] == 1, "place %d has %u owners", i, owners[i]);
+}
+
 static void what_is_written_is_read(void **state)
 {
     (void)state;
@@ -494,7 +507,7 @@ static void what_is_written_is_read(void **state)
     assert_non_null(strstr(c.text, "\ncodec: topk:k=3|natural"));
     trial *t = trial_with(3, 3);
     trial_run(t);
-    assert_true(c.uplink_bytes == t->result.last.uplink_bytes && c.cost == t->result.last.cost);
+    assert_true(c.totals.uplink_bytes == t->result.last.uplink_bytes && c.totals.cost == t->result.last.cost);
     assert_int_equal(length, CHECKPOINT_HEAD + strlen(c.text) + c.shared_bytes + 3 * c.worker_bytes + 4);
     for (size_t i = 0; i < 12; i++) {
         const double x = get_f64(bytes + CHECKPOINT_HEAD + strlen(c.text) + 8 * i);
@@ -573,6 +586,7 @@ int main(void)
         cmocka_unit_test(a_run_in_two_parts_is_the_whole_run),
         cmocka_unit_test(files_in_the_middle_go_on_too),
         cmocka_unit_test(threads_may_change_on_the_way),
+        cmocka_unit_test(an_account_has_no_gaps),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(every_bit_counts),
         cmocka_unit_test(every_byte_is_needed),

@@ -204,7 +204,7 @@ static void a_network_is_refused_by_name(void **state)
     set(&g->all[1], "network", "C1");
     group_run(g);
     for (unsigned i = 0; i < PAIR; i++)
-        expect(g->all[i].status && strstr(g->all[i].error.text, "--network"), "%s", g->all[i].error.text);
+        expect(g->all[i].status && strstr(g->all[i].error.text, "`network`"), "%s", g->all[i].error.text);
     group_free(g);
 }
 
@@ -437,7 +437,7 @@ static void defaults_are_those_of_the_table(void **state)
 {
     (void)state;
     const tithe_train_options o = tithe_train_defaults();
-    assert_true(o.workers == 1 && o.batch == 32 && o.local_steps == 1 && o.seed == 1 && o.l2 < 0);
+    assert_true(o.workers == 1 && !o.batch && o.local_steps == 1 && o.seed == 1 && o.l2 < 0);
     assert_true(isnan(o.target_loss) && isnan(o.target_gap) && o.momentum == 0 && !o.steps && o.epochs == 0);
     assert_true(o.overlap && !o.count_paper && !o.shared_level && !o.clients && !o.bucket_bytes && !o.codec);
 }

@@ -25,12 +25,16 @@ static void step_sizes_are_read(void **state)
     assert_true(!ti_steps_constant(&p) && ti_steps_at(&p, 0) == 3 && ti_steps_at(&p, 1) == 1.5 &&
                 ti_steps_at(&p, 99) == 0.03);
     p = plan_of("auto/k");
-    assert_true(isnan(p.start) && p.harmonic);
+    assert_true(isnan(p.start) && ti_steps_at(&(step_plan){.rule = p.rule, .start = 1}, 1) == 0.5);
     p = plan_of("decay:start=2,factor=0.5,every=10");
     assert_true(!ti_steps_constant(&p) && ti_steps_at(&p, 0) == 2 && ti_steps_at(&p, 9) == 2 &&
                 ti_steps_at(&p, 10) == 1 && ti_steps_at(&p, 35) == 0.25);
     p = plan_of("decay:every=10");
-    assert_true(isnan(p.start) && p.factor == 0.1 && p.every == 10);
+    assert_true(isnan(p.start) && p.params[1] == 0.1 && p.params[2] == 10);
+    p = plan_of("constant:start=0.5");
+    assert_true(ti_steps_constant(&p) && ti_steps_at(&p, 7) == 0.5);
+    p = plan_of("harmonic:start=3");
+    assert_true(!ti_steps_constant(&p) && ti_steps_at(&p, 1) == 1.5);
     p = plan_of("1e-3");
     assert_true(p.start == 1e-3);
     static const char *const bad[] = {"",
@@ -51,7 +55,8 @@ static void step_sizes_are_read(void **state)
                                       "decay:every=5,factor=2",
                                       "decay:every=5,start=-1",
                                       "decay:evry=5",
-                                      "1,5"};
+                                      "1,5",
+                                      "constant:factor=1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tithe_error error = {0};
         expect(ti_steps_read(bad[i], &p, &error) == TITHE_E_SPEC && *error.text, "'%s' was taken", bad[i]);
@@ -118,7 +123,59 @@ static void auto_steps_follow_their_formulas(void **state)
     }
 }
 
+/* ---- parameters in the spec ------------------------------------------------------------------------------- */
+
+static tithe_status check_estimator(const char *estimator, size_t batch, tithe_error *error)
+{
+    tithe_train_options o = tithe_train_defaults();
+    o.estimator = estimator;
+    o.batch = batch;
+    return tithe_train_check(&o, error);
+}
+
+static void a_batch_is_stated_once(void **state)
+{
+    (void)state;
+    tithe_error error = {0};
+    assert_int_equal(check_estimator("minibatch", 0, NULL), TITHE_OK);
+    assert_int_equal(check_estimator("minibatch:batch=8", 0, NULL), TITHE_OK);
+    assert_int_equal(check_estimator("minibatch:batch=8", 8, NULL), TITHE_OK);
+    assert_int_equal(check_estimator("sgd", 8, NULL), TITHE_OK); /* which has none, and never minded */
+    assert_int_equal(check_estimator("minibatch:batch=8", 9, &error), TITHE_E_SPEC);
+    expect(strstr(error.text, "stated twice"), "%s", error.text);
+    assert_int_equal(check_estimator("sgd:batch=8", 0, &error), TITHE_E_SPEC);
+    assert_int_equal(check_estimator("minibatch:batch=0", 0, &error), TITHE_E_SPEC);
+    assert_int_equal(check_estimator("minibatches", 0, &error), TITHE_E_SPEC);
+    expect(strstr(error.text, "full, sgd, minibatch, lsvrg"), "%s", error.text);
+}
+
+static void both_spellings_are_one_run(void **state)
+{
+    (void)state;
+    char hash[2][17];
+    for (int spelt = 0; spelt < 2; spelt++) {
+        trial *t = trial_of("gen:sparse:rows=200,features=50,density=0.2");
+        t->o.workers = 3;
+        t->o.estimator = spelt ? "minibatch:batch=5" : "minibatch";
+        t->o.batch = spelt ? 0 : 5;
+        t->o.steps = 7;
+        t->o.no_optimum = true;
+        trial_run(t);
+        memcpy(hash[spelt], t->result.model_hash, sizeof hash[spelt]);
+        assert_string_equal(t->result.estimator, "minibatch");
+        free(t);
+    }
+    assert_string_equal(hash[0], hash[1]);
+}
+
 /* ---- averages --------------------------------------------------------------------------------------------- */
+
+static const tithe_average *average_of(const char *name)
+{
+    const tithe_average *found = NULL;
+    assert_int_equal(tithe_average_find(name, &found, NULL, NULL), TITHE_OK);
+    return found;
+}
 
 static void averages_are_what_they_say(void **state)
 {
@@ -131,9 +188,9 @@ static void averages_are_what_they_say(void **state)
     static const double etas[] = {0, 0.01, 0.2};
     for (unsigned e = 0; e < 3; e++) {
         average weighted, tail, none;
-        assert_int_equal(ti_average_make("weighted", SIZE, etas[e], &weighted, NULL), TITHE_OK);
-        assert_int_equal(ti_average_make("tail", SIZE, etas[e], &tail, NULL), TITHE_OK);
-        assert_int_equal(ti_average_make("none", SIZE, etas[e], &none, NULL), TITHE_OK);
+        assert_int_equal(ti_average_make(average_of("weighted"), SIZE, etas[e], &weighted, NULL), TITHE_OK);
+        assert_int_equal(ti_average_make(average_of("tail"), SIZE, etas[e], &tail, NULL), TITHE_OK);
+        assert_int_equal(ti_average_make(average_of("none"), SIZE, etas[e], &none, NULL), TITHE_OK);
         double got[SIZE];
         assert_true(!ti_average_get(&weighted, got) && !ti_average_get(&tail, got));
         for (unsigned k = 0; k < STEPS; k++) {
@@ -164,10 +221,10 @@ static void averages_are_what_they_say(void **state)
         ti_average_free(&tail);
         ti_average_free(&none);
     }
-    average a;
+    const tithe_average *a = NULL;
     tithe_error error = {0};
-    assert_int_equal(ti_average_make("mean", SIZE, 0, &a, &error), TITHE_E_SPEC);
-    assert_non_null(strstr(error.text, "tail"));
+    assert_int_equal(tithe_average_find("mean", &a, NULL, &error), TITHE_E_SPEC);
+    assert_non_null(strstr(error.text, "none, tail, weighted"));
 }
 
 /* ---- theory ------------------------------------------------------------------------------------------------ */
@@ -223,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_sizes_are_read),         cmocka_unit_test(auto_steps_follow_their_formulas),
+        cmocka_unit_test(a_batch_is_stated_once),      cmocka_unit_test(both_spellings_are_one_run),
         cmocka_unit_test(averages_are_what_they_say),  cmocka_unit_test(bounds_follow_the_theorem),
         cmocka_unit_test(slowdown_follows_the_poster),
     };

@@ -28,13 +28,20 @@ static const char *weights_file(size_t rows, const char *extra)
 
 static const char *const kinds[] = {"uniform", "importance", "file"};
 
+static tithe_status make(const char *how, const tithe_problem *p, sampling *s, tithe_error *error)
+{
+    const tithe_sampling *kind = NULL;
+    const tithe_status status = tithe_sampling_find(how, &kind, NULL, error);
+    return status ? status : ti_sampling_make(kind, how, p, s, error);
+}
+
 static sampling sampling_of(const char *kind, const tithe_problem *p)
 {
     sampling s;
     tithe_error error = {0};
     const bool file = strcmp(kind, "file") == 0;
     const char *how = file ? weights_file(p->data->total_rows, "") : kind;
-    expect(ti_sampling_make(how, p, &s, &error) == TITHE_OK, "%s", error.text);
+    expect(make(how, p, &s, &error) == TITHE_OK, "%s", error.text);
     if (file) remove(how);
     return s;
 }
@@ -126,21 +133,33 @@ static void gradient_of_worker(const tithe_problem *p, unsigned w, const double 
     true_sum(p, d->begin[w], d->begin[w + 1], (long double)WORKERS / (long double)d->total_rows, x, g);
 }
 
+/* With its own state, anchored at x. */
+static void open_estimator(const tithe_estimator *e, estimate *s, const double *x)
+{
+    static void *no_scratch[1];
+    static const double params[] = {3}; /* of minibatch: batch */
+    s->lanes = 1;
+    s->scratch = no_scratch;
+    if (e->open) assert_int_equal(e->open(s, params, NULL), TITHE_OK);
+    if (e->start) assert_true(e->start(s, x) == 1);
+}
+
+static void close_estimator(const tithe_estimator *e, estimate *s)
+{
+    if (e->close) e->close(s);
+    ti_sampling_free(&s->rows);
+}
+
 /* The mean of many estimates is the gradient, coordinate by coordinate, within six standard errors. */
 static void check_unbiased(const tithe_estimator *estimator, const char *kind, const tithe_problem *p)
 {
     enum { DRAWS = 20000 };
     const size_t d = p->size;
     double *x = random_point(d, 0.5, 3), *anchor = random_point(d, 0.3, 4), *g = numbers(d),
-           *sum = numbers(d), *squares = numbers(d), *whole = numbers(d * WORKERS);
+           *sum = numbers(d), *squares = numbers(d);
     long double *wanted = calloc(d, sizeof *wanted);
-    estimate s = {.problem = p,
-                  .seed = 9,
-                  .batch = 3,
-                  .rows = sampling_of(kind, p),
-                  .anchor = anchor,
-                  .anchor_gradients = whole};
-    for (unsigned w = 0; w < WORKERS; w++) ti_estimate_whole(&s, w, anchor, whole + w * d, NULL);
+    estimate s = {.problem = p, .seed = 9, .batch = 1, .rows = sampling_of(kind, p)};
+    open_estimator(estimator, &s, anchor);
     for (unsigned w = 0; w < WORKERS; w++) {
         memset(sum, 0, d * sizeof *sum);
         memset(squares, 0, d * sizeof *squares);
@@ -161,13 +180,12 @@ static void check_unbiased(const tithe_estimator *estimator, const char *kind, c
                    kind, w, mean, j, (double)wanted[j], sqrt(variance / draws));
         }
     }
-    ti_sampling_free(&s.rows);
+    close_estimator(estimator, &s);
     free(x);
     free(anchor);
     free(g);
     free(sum);
     free(squares);
-    free(whole);
     free(wanted);
 }
 
@@ -188,7 +206,7 @@ static void noise_at_the_optimum(void **state)
     tithe_data *data = shared_data(SET, TITHE_TASK_BINARY, WORKERS, TITHE_SPLIT_SHUFFLED);
     const tithe_problem p = problem_of("logistic", data, 0.01);
     const size_t d = p.size;
-    double *x = numbers(d), *g = numbers(d), *whole = numbers(d * WORKERS);
+    double *x = numbers(d), *g = numbers(d);
     long double *wanted = calloc(d, sizeof *wanted);
     tithe_optimum best = {.x = x};
     assert_int_equal(tithe_problem_optimum(&p, NULL, "", &best, NULL), TITHE_OK);
@@ -197,14 +215,9 @@ static void noise_at_the_optimum(void **state)
     const double stated[] = {constants.sigma_star, constants.sigma_star_IS};
     for (unsigned k = 0; k < 3; k++) {
         enum { DRAWS = 20000 };
-        estimate s = {.problem = &p,
-                      .seed = 2,
-                      .rows = sampling_of(kinds[k], &p),
-                      .anchor = x,
-                      .anchor_gradients = whole};
+        estimate s = {.problem = &p, .seed = 2, .rows = sampling_of(kinds[k], &p)};
         double sgd = 0, lsvrg = 0;
-        memset(whole, 0, d * WORKERS * sizeof *whole);
-        for (unsigned w = 0; w < WORKERS; w++) ti_estimate_whole(&s, w, x, whole + w * d, NULL);
+        open_estimator(&ti_estimator_lsvrg, &s, x);
         for (unsigned w = 0; w < WORKERS; w++) {
             gradient_of_worker(&p, w, x, wanted);
             for (unsigned t = 0; t < DRAWS; t++) {
@@ -220,11 +233,10 @@ static void noise_at_the_optimum(void **state)
             expect(fabs(sgd - stated[k]) <= 0.05 * stated[k], "%s: noise %g, stated %g", kinds[k], sgd,
                    stated[k]);
         assert_true(sgd > 1e-3);
-        ti_sampling_free(&s.rows);
+        close_estimator(&ti_estimator_lsvrg, &s);
     }
     free(x);
     free(g);
-    free(whole);
     free(wanted);
     tithe_data_free(data);
 }
@@ -275,15 +287,19 @@ static void bad_weights_are_refused(void **state)
         sampling s;
         tithe_error error = {0};
         const char *path = weights_file(rows[i].rows, rows[i].extra);
-        assert_int_equal(ti_sampling_make(path, &p, &s, &error), TITHE_E_DATA);
+        assert_int_equal(make(path, &p, &s, &error), TITHE_E_DATA);
         expect(strstr(error.text, path) && strstr(error.text, rows[i].says), "'%s'", error.text);
         remove(path);
     }
     sampling s;
     tithe_error error = {0};
-    assert_int_equal(ti_sampling_make("importence", &p, &s, &error), TITHE_E_FILE);
+    assert_int_equal(make("importence", &p, &s, &error), TITHE_E_SPEC);
     assert_non_null(strstr(error.text, "importence"));
     assert_non_null(strstr(error.text, "uniform"));
+    assert_int_equal(make("file:", &p, &s, &error), TITHE_E_SPEC);
+    assert_int_equal(make("no-such.weights", &p, &s, &error), TITHE_E_FILE);
+    assert_int_equal(make("file:no-such-weights", &p, &s, &error), TITHE_E_FILE);
+    assert_non_null(strstr(error.text, "'no-such-weights'"));
     tithe_data_free(data);
 }
 

@@ -136,7 +136,7 @@ static inline asked ask_open(const char *spec, const char *cost, bool paper, siz
     const tithe_codec_options options = {.contractive = true, .open_level = true};
     if (tithe_codec_create(spec, &options, &a.codec, &error)) fail_msg("%s: %s", spec, error.text);
     if (tithe_cost_create(cost, &a.cost, &error)) fail_msg("%s: %s", cost, error.text);
-    const tithe_tuner *cat = tithe_tuner_find("cat");
+    const tithe_tuner *cat = tuner_of("cat");
     const char *why = cat->refuse(a.codec);
     if (why) fail_msg("%s: %s", spec, why);
     a.call = (tithe_tuner_call){
@@ -160,7 +160,7 @@ static inline tithe_choice ask(asked *a, const float *x, size_t n)
     tithe_error error = {0};
     a->call.x = x;
     a->call.n = n;
-    if (tithe_tuner_find("cat")->choose(&a->call, &choice, &error))
+    if (tuner_of("cat")->choose(&a->call, &choice, &error))
         fail_msg("%s, n = %zu: %s", a->spec, n, error.text);
     return choice;
 }

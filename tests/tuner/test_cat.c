@@ -136,8 +136,7 @@ static void not_a_number(void **state)
                 a.call.n = n;
                 tithe_choice choice;
                 tithe_error error = {0};
-                assert_int_equal(tithe_tuner_find("cat")->choose(&a.call, &choice, &error),
-                                 TITHE_E_NONFINITE);
+                assert_int_equal(tuner_of("cat")->choose(&a.call, &choice, &error), TITHE_E_NONFINITE);
                 assert_int_equal(error.position, at);
                 ask_close(&a);
                 x[at] = kept;
@@ -200,7 +199,7 @@ static void what_cannot_be_tuned_is_refused(void **state)
         {"topk:k=5|raw", "open_level", {.open_level = false}},
         {"topk|raw", "floats", {.open_level = true, .type = TITHE_F64}},
     };
-    const tithe_tuner *cat = tithe_tuner_find("cat");
+    const tithe_tuner *cat = tuner_of("cat");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tithe_codec *codec = codec_with(bad[i].spec, bad[i].options);
         const char *why = cat->refuse(codec);
@@ -220,14 +219,17 @@ static void what_cannot_be_tuned_is_refused(void **state)
     a.call.scratch_size = 5;
     assert_int_equal(cat->choose(&a.call, &choice, &error), TITHE_E_SPACE);
     ask_close(&a);
-    assert_null(tithe_tuner_find("dog"));
-    assert_null(tithe_tuner_find(NULL));
+    error = (tithe_error){0};
+    assert_int_equal(tithe_tuner_find("dog", &cat, NULL, &error), TITHE_E_SPEC);
+    assert_non_null(strstr(error.text, "fixed, cat"));
+    assert_int_equal(tithe_tuner_find("cat:speed=2", &cat, NULL, &error), TITHE_E_SPEC);
+    assert_int_equal(tithe_tuner_find(NULL, &cat, NULL, NULL), TITHE_E_ARGUMENT);
 }
 
 static void fixed_leaves_the_level_alone(void **state)
 {
     (void)state;
-    const tithe_tuner *fixed = tithe_tuner_find("fixed");
+    const tithe_tuner *fixed = tuner_of("fixed");
     tithe_codec *codec = codec_of("topk:k=3|raw"),
                 *open = codec_with("topk", (tithe_codec_options){.open_level = true});
     const float x[10] = {1};

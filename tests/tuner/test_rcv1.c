@@ -92,7 +92,7 @@ typedef struct paid {
 static paid pay(const char *spec, bool tuned, double target)
 {
     const size_t d = data.d;
-    const tithe_tuner *cat = tithe_tuner_find("cat");
+    const tithe_tuner *cat = tuner_of("cat");
     tithe_codec *codec = codec_with(spec, (tithe_codec_options){.contractive = true, .open_level = tuned});
     tithe_cost *cost = NULL;
     assert_int_equal(tithe_cost_create("802.15.4", &cost, NULL), TITHE_OK);
@@ -164,13 +164,13 @@ static double four_workers(const char *spec, const char *feedback, double target
     tithe_error error = {0};
     assert_int_equal(tithe_cost_create("802.15.4", &cost, NULL), TITHE_OK);
     const tithe_feedback *kind = NULL;
-    assert_int_equal(tithe_feedback_find(feedback, &kind, &error), TITHE_OK);
+    assert_int_equal(tithe_feedback_find(feedback, &kind, NULL, &error), TITHE_OK);
     const tithe_exchange_config config = {.size = sizeof(tithe_exchange_config),
                                           .comm = &comm,
                                           .codec = codec,
                                           .feedback = kind,
                                           .scheme = "gather",
-                                          .tuner = tithe_tuner_find("cat"),
+                                          .tuner = tuner_of("cat"),
                                           .cost = cost,
                                           .lanes = 1};
     if (tithe_exchange_create(&config, d, &ex, &error)) fail_msg("%s: %s", spec, error.text);
