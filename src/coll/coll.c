@@ -72,8 +72,9 @@ static tithe_status send_round(const reduction *r, unsigned round, tithe_error *
         if (m.to == TITHE_NOBODY) continue;
         const size_t from = begin(r, m.send), to = begin(r, m.send_end);
         const size_t bytes = (to - from) * sizeof(float);
-        if (comm_is_local(comm, (unsigned)m.to)) {
-            ti_comm_count(comm, 1, bytes);
+        if (comm_is_local(comm, (unsigned)m.to)) { /* as many messages as if it had to travel */
+            const double pieces = r->how->together ? coll_pieces((double)(to - from)) : 1;
+            ti_comm_count(comm, pieces > 1 ? (uint64_t)pieces : 1, bytes);
             continue;
         }
         const tithe_status status =
@@ -108,13 +109,9 @@ static tithe_status receive_round(const reduction *r, unsigned round, double sta
     return ti_comm_flush(comm, error);
 }
 
-tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
-                              float *scratch, tithe_error *error)
+tithe_status ti_coll_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
+                            float *scratch, tithe_error *error)
 {
-    if (comm->size == 1) return TITHE_OK;
-    if (comm->local < comm->size && !scratch)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
-    if (how->reduce_all) return how->reduce_all(comm, vectors, n, scratch, error);
     const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch};
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->reduce_steps(comm->size) && !status; round++) {
@@ -124,6 +121,16 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
     }
     comm->seen.together = how->together;
     return status;
+}
+
+tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
+                              float *scratch, tithe_error *error)
+{
+    if (comm->size == 1) return TITHE_OK;
+    if (comm->local < comm->size && !scratch)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
+    return how->reduce_all ? how->reduce_all(comm, vectors, n, scratch, error)
+                           : ti_coll_reduce(comm, how, vectors, n, scratch, error);
 }
 
 /* ---- all-gather --------------------------------------------------------------------------------------- */

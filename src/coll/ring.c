@@ -49,9 +49,27 @@ static void pass_rounds(double count, unsigned size, double longest, double all,
     tithe_rounds_add(rounds, (tithe_round){count, longest, count * all, count * size, TITHE_ALL_SEND});
 }
 
+/* Long parts go in pieces (ring_pieces.c), which are passed on at once: more messages, no more rounds. */
 static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
 {
-    pass_rounds(reduce_steps(size), size, coll_part_bytes(size, n), sizeof(float) * n, rounds);
+    const double steps = reduce_steps(size), longer = fmod(n, size), part = floor(n / size);
+    const double pieces =
+        longer * fmax(1, coll_pieces(part + 1)) + (size - longer) * fmax(1, coll_pieces(part));
+    tithe_rounds_add(rounds, (tithe_round){steps, coll_part_bytes(size, n), steps * sizeof(float) * n,
+                                           steps * pieces, TITHE_ALL_SEND});
+}
+
+/* Is there more than one piece in a part? */
+static bool in_pieces(const tithe_comm *comm, size_t n)
+{
+    return comm->local == 1 && coll_part(n, comm->size, comm->size - 1) > COLL_PIECE;
+}
+
+static tithe_status reduce_all(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
+                               tithe_error *error)
+{
+    return in_pieces(comm, n) ? ti_ring_reduce(comm, vectors[0], n, scratch, error)
+                              : ti_coll_reduce(comm, &ti_coll_ring, vectors, n, scratch, error);
 }
 
 static void gather_rounds(const tithe_blocks *blocks, tithe_rounds *rounds)
@@ -70,6 +88,7 @@ const tithe_collective ti_coll_ring = {
     .parts = ring_parts,
     .reduce_steps = reduce_steps,
     .reduce = reduce,
+    .reduce_all = reduce_all,
     .gather_steps = gather_steps,
     .gather = gather,
     .reduce_rounds = reduce_rounds,
