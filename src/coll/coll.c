@@ -109,9 +109,20 @@ static tithe_status receive_round(const reduction *r, unsigned round, double sta
     return ti_comm_flush(comm, error);
 }
 
-tithe_status ti_coll_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
-                            float *scratch, tithe_error *error)
+void ti_coll_weigh(float *y, const float *x, double weight, size_t n)
 {
+    for (size_t i = 0; i < n; i++) y[i] = (float)(weight * (double)x[i]);
+}
+
+tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
+                              float *scratch, tithe_error *error)
+{
+    if (comm->size == 1) return TITHE_OK;
+    if (comm->local < comm->size && !scratch)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
+    if (how->is_long && how->is_long(comm, n))
+        return how->reduce_long(comm, vectors[0], n, 1, scratch, error);
+    if (how->reduce_all) return how->reduce_all(comm, vectors, n, scratch, error);
     const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch};
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->reduce_steps(comm->size) && !status; round++) {
@@ -121,16 +132,6 @@ tithe_status ti_coll_reduce(tithe_comm *comm, const tithe_collective *how, float
     }
     comm->seen.together = how->together;
     return status;
-}
-
-tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
-                              float *scratch, tithe_error *error)
-{
-    if (comm->size == 1) return TITHE_OK;
-    if (comm->local < comm->size && !scratch)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
-    return how->reduce_all ? how->reduce_all(comm, vectors, n, scratch, error)
-                           : ti_coll_reduce(comm, how, vectors, n, scratch, error);
 }
 
 /* ---- all-gather --------------------------------------------------------------------------------------- */

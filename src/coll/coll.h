@@ -9,11 +9,11 @@
 
 extern const tithe_collective ti_coll_ring, ti_coll_tree, ti_coll_star, ti_coll_direct, ti_coll_native;
 
-/* All-reduce by the schedule of a collective, round by round. */
-tithe_status ti_coll_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
-                            float *scratch, tithe_error *error);
-/* All-reduce along the ring, in pieces, for parts of more than one; there is one rank in this process. Scratch for n numbers. */
-tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, float *scratch, tithe_error *error);
+/* The ring's way for long vectors: in pieces (ring_pieces.c). Scratch for n numbers. */
+tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, double weight, float *scratch,
+                            tithe_error *error);
+/* y = weight * x; they may be the same. */
+void ti_coll_weigh(float *y, const float *x, double weight, size_t n);
 
 /* The first half of `direct`: afterwards rank p has the sum of part p (of `size` parts), added up in rank order; its
  * other parts are of no use. Arguments as for tithe_all_reduce. */

@@ -59,17 +59,10 @@ static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
                                            steps * pieces, TITHE_ALL_SEND});
 }
 
-/* Is there more than one piece in a part? */
-static bool in_pieces(const tithe_comm *comm, size_t n)
+/* Is there more than one piece in every part? */
+static bool is_long(const tithe_comm *comm, size_t n)
 {
-    return comm->local == 1 && coll_part(n, comm->size, comm->size - 1) > COLL_PIECE;
-}
-
-static tithe_status reduce_all(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
-                               tithe_error *error)
-{
-    return in_pieces(comm, n) ? ti_ring_reduce(comm, vectors[0], n, scratch, error)
-                              : ti_coll_reduce(comm, &ti_coll_ring, vectors, n, scratch, error);
+    return comm->local == 1 && comm->size > 1 && coll_part(n, comm->size, comm->size - 1) > COLL_PIECE;
 }
 
 static void gather_rounds(const tithe_blocks *blocks, tithe_rounds *rounds)
@@ -88,7 +81,8 @@ const tithe_collective ti_coll_ring = {
     .parts = ring_parts,
     .reduce_steps = reduce_steps,
     .reduce = reduce,
-    .reduce_all = reduce_all,
+    .is_long = is_long,
+    .reduce_long = ti_ring_reduce,
     .gather_steps = gather_steps,
     .gather = gather,
     .reduce_rounds = reduce_rounds,

@@ -16,6 +16,7 @@ typedef struct pieces {
     tithe_comm *comm;
     float *vector, *scratch;
     size_t n;
+    double weight;
     unsigned rounds;
     /* the next one to ask for */
     unsigned asked_round;
@@ -65,28 +66,31 @@ static tithe_status ask_next(pieces *p, tithe_error *error)
 }
 
 /* A piece comes, is added or kept, and goes on. */
-static tithe_status take_piece(pieces *p, const tithe_move *m, size_t piece, size_t number, bool last,
-                               tithe_error *error)
+static tithe_status take_piece(pieces *p, unsigned round, size_t piece, size_t number, tithe_error *error)
 {
+    const tithe_move m = move_of(p, round);
+    const bool finished = round + 2 == p->comm->size, last = round + 1 == p->rounds;
     size_t length;
-    float *mine = piece_of(p, m->receive, piece, &length);
+    float *mine = piece_of(p, m.receive, piece, &length);
     const size_t bytes = length * sizeof *mine;
     const void *theirs;
-    tithe_status status = ti_comm_take(p->comm, p->comm->first, (unsigned)m->from,
-                                       place_of(p, m->add, number, mine), bytes, &theirs, error);
+    tithe_status status = ti_comm_take(p->comm, p->comm->first, (unsigned)m.from,
+                                       place_of(p, m.add, number, mine), bytes, &theirs, error);
     if (status) return status;
-    if (m->add)
+    if (m.add)
         ti_kernels()->add_scaled(mine, theirs, 1, length);
     else if (theirs != mine)
         memcpy(mine, theirs, bytes);
+    if (finished && p->weight != 1) ti_coll_weigh(mine, mine, p->weight, length); /* all others get it so */
     status = ask_next(p, error);
     return status || last ? status
-                          : ti_comm_send_piece(p->comm, p->comm->first, (unsigned)m->to, mine, bytes, error);
+                          : ti_comm_send_piece(p->comm, p->comm->first, (unsigned)m.to, mine, bytes, error);
 }
 
-tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, float *scratch, tithe_error *error)
+tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, double weight, float *scratch,
+                            tithe_error *error)
 {
-    pieces p = {comm, vector, scratch, n, ti_coll_ring.reduce_steps(comm->size), 0, 0, 0};
+    pieces p = {comm, vector, scratch, n, weight, ti_coll_ring.reduce_steps(comm->size), 0, 0, 0};
     tithe_status status = TITHE_OK;
     for (unsigned i = 0; i < AHEAD && !status; i++) status = ask_next(&p, error);
     const tithe_move first = move_of(&p, 0);
@@ -100,7 +104,7 @@ tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, float *sc
         const tithe_move m = move_of(&p, round);
         const double start = clock_now();
         for (size_t i = 0; i < count_of(&p, m.receive) && !status; i++)
-            status = take_piece(&p, &m, i, number++, round + 1 == p.rounds, error);
+            status = take_piece(&p, round, i, number++, error);
         if (!status && (comm->seen.together || round + 1 >= comm->size))
             ti_link_round(comm, coll_part(n, comm->size, 0) * sizeof *vector,
                           coll_part(n, comm->size, m.receive) * sizeof *vector, start);
