@@ -180,7 +180,7 @@ TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, do
 TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
 /* The server's part of a step, in a process that has no rank (comm.h); the update is of no use there. */
 TITHE_API tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error);
-/* All of it, for a process with one rank: g becomes the update. */
+/* All of it, for a process with one rank: g becomes the update. After a failure in the middle of it g is of no use. */
 TITHE_API tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tithe_error *error);
 
 /* Four numbers that are never mixed, and what they cost; totals since create, over the ranks of this process. */

@@ -175,6 +175,45 @@ tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void 
     return note(comm, status, error);
 }
 
+tithe_status ti_comm_send_piece(tithe_comm *comm, unsigned from, unsigned to, const void *bytes,
+                                size_t length, tithe_error *error)
+{
+    const tithe_transport *t = comm->transport;
+    if (!t->send_piece) return ti_comm_send(comm, from, to, bytes, length, error);
+    if (comm->failed.code) return fail_again(comm, error);
+    ti_comm_count(comm, 1, length);
+    tithe_error own = {0};
+    if (!error) error = &own;
+    return note(comm, t->send_piece(comm->self, from, to, bytes, length, error), error);
+}
+
+tithe_status ti_comm_expect(tithe_comm *comm, unsigned at, unsigned from, void *room, size_t length,
+                            tithe_error *error)
+{
+    const tithe_transport *t = comm->transport;
+    if (!t->expect_piece) return TITHE_OK;
+    if (comm->failed.code) return fail_again(comm, error);
+    tithe_error own = {0};
+    if (!error) error = &own;
+    return note(comm, t->expect_piece(comm->self, at, from, room, length, error), error);
+}
+
+tithe_status ti_comm_take(tithe_comm *comm, unsigned at, unsigned from, void *room, size_t length,
+                          const void **bytes, tithe_error *error)
+{
+    const tithe_transport *t = comm->transport;
+    *bytes = room;
+    if (!t->take_piece) return ti_comm_receive(comm, at, from, room, length, error);
+    if (comm->failed.code) return fail_again(comm, error);
+    tithe_error own = {0};
+    if (!error) error = &own;
+    const double start = clock_now();
+    const tithe_status status =
+        t->take_piece(comm->self, at, from, room, length, bytes, timeout(comm), error);
+    comm->waited += clock_now() - start;
+    return note(comm, status, error);
+}
+
 tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error)
 {
     if (!comm->transport) return TITHE_OK;

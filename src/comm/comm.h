@@ -75,6 +75,13 @@ tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const vo
                           tithe_error *error);
 tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void *bytes, size_t length,
                              tithe_error *error);
+/* Pieces of a long message (tithe_transport). */
+tithe_status ti_comm_send_piece(tithe_comm *comm, unsigned from, unsigned to, const void *bytes,
+                                size_t length, tithe_error *error);
+tithe_status ti_comm_expect(tithe_comm *comm, unsigned at, unsigned from, void *room, size_t length,
+                            tithe_error *error);
+tithe_status ti_comm_take(tithe_comm *comm, unsigned at, unsigned from, void *room, size_t length,
+                          const void **bytes, tithe_error *error);
 tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error);
 /* The transport's own all-reduce; what it sends is for the caller to count. */
 tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe_error *error);

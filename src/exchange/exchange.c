@@ -73,8 +73,11 @@ tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tit
     if (ex->config.comm->local != 1)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "This process holds %u ranks: put each, then finish.",
                        ex->config.comm->local);
-    const tithe_status status = tithe_exchange_put(ex, ex->config.comm->first, 0, g, gamma, error);
-    return status ? status : tithe_exchange_finish(ex, g, error);
+    ex->in_place = g;
+    tithe_status status = tithe_exchange_put(ex, ex->config.comm->first, 0, g, gamma, error);
+    if (!status) status = tithe_exchange_finish(ex, g, error);
+    ex->in_place = NULL;
+    return status;
 }
 
 /* ---- what it says -------------------------------------------------------------------------------------- */

@@ -113,6 +113,7 @@ struct tithe_exchange {
     exchange_worker server; /* where a server is: one more who compresses */
     exchange_lane server_lane;
     float **vectors; /* of the local ranks, where the scheme wants gradients as they are; otherwise NULL */
+    float *in_place; /* the one rank\'s own vector, where that is to become the update; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
     struct exchange_opened *opened; /* what was made from text; NULL: all is the caller's (open.c) */

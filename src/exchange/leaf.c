@@ -9,12 +9,19 @@
 
 /* ---- gradients in ---------------------------------------------------------------------------------------- */
 
+/* A block that stays in the caches from the look at it to the copy. */
+enum { BLOCK = 1 << 13 };
+
 /* A whole gradient counts as one raw frame, which is not written. */
 static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const float *g, tithe_error *error)
 {
-    const tithe_status status = ti_exchange_expect_finite(g, ex->n, error);
-    if (status) return status;
-    if (ex->n) memcpy(ex->vectors[w - ex->workers], g, ex->n * sizeof *g); /* g may be NULL for no numbers */
+    float *to = ex->vectors[w - ex->workers];
+    for (size_t first = 0; first < ex->n; first += BLOCK) {
+        const size_t length = ex->n - first < BLOCK ? ex->n - first : BLOCK;
+        if (ti_kernels()->find_nonfinite(g + first, length) < length)
+            return ti_exchange_expect_finite(g, ex->n, error);
+        if (g != ex->in_place) memcpy(to + first, g + first, length * sizeof *g);
+    }
     w->info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
     if (ex->config.measure) w->energy = ti_kernels()->sum_squares(g, ex->n);
     w->unsent = 0;
