@@ -44,7 +44,7 @@ static bool gathers_too_much(const tithe_exchange_config *c, size_t n)
     const unsigned size = c->comm->size;
     if (c->codec->selector->source == TITHE_INDICES_ALL) return size >= 3;
     if (!c->codec->has_level || c->codec->selector->absolute) return false;
-    const size_t entries = ti_codec_max_count(c->codec, n);
+    const size_t entries = ti_codec_likely_count(c->codec, n);
     const double frame = (double)tithe_codec_length(c->codec, n, entries, TITHE_EXCHANGE);
     return size * frame > 2.0 * sizeof(float) * (double)n;
 }
