@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "codec/select.h"
+#include "base/spec.h"
 
 tithe_codec ti_codec_at(const tithe_codec *codec, double level)
 {
@@ -25,6 +25,20 @@ size_t ti_codec_max_count(const tithe_codec *codec, size_t n)
     if (!codec->has_level) return n;
     const size_t count = codec->selector->max_count(codec->selector_params, n);
     return count < n ? count : n;
+}
+
+/* A parameter of the selector; NAN: it was not stated, or there is none of that name. */
+static double stated(const tithe_codec *codec, const char *name)
+{
+    const int place = ti_spec_find(codec->selector->params, name);
+    return place < 0 ? NAN : codec->selector_params[place];
+}
+
+size_t ti_codec_likely_count(const tithe_codec *codec, size_t n)
+{
+    const size_t most = ti_codec_max_count(codec, n);
+    const double k = stated(codec, "k"), count = isnan(k) ? round(stated(codec, "keep") * (double)n) : k;
+    return count < (double)most ? (size_t)fmax(1, count) : most;
 }
 
 size_t ti_codec_room(const tithe_codec *codec, size_t n)
@@ -97,8 +111,7 @@ size_t tithe_codec_fixed_length(const tithe_codec *codec, size_t n)
 
 double ti_codec_level_of_part(const tithe_codec *codec, size_t part, size_t n)
 {
-    const tithe_selector *s = codec->selector;
-    const double k = s->set_level && !s->absolute && n ? codec->selector_params[SELECT_K] : NAN;
+    const double k = codec->selector->set_level && n ? stated(codec, "k") : NAN;
     return isnan(k) ? 0 : fmax(1, round(k * (double)part / (double)n));
 }
 

@@ -49,7 +49,7 @@ static bool suits(const tithe_exchange_config *config, size_t n)
     if (config->downlink || refuse(config)) return false;
     if (codec->selector->source == TITHE_INDICES_ALL) return size >= 3;
     if (!codec->has_level || codec->selector->absolute) return false;
-    const size_t entries = ti_codec_max_count(codec, n);
+    const size_t entries = ti_codec_likely_count(codec, n);
     return size * (double)tithe_codec_length(codec, n, entries, TITHE_EXCHANGE) >
            2.0 * sizeof(float) * (double)n;
 }
