@@ -53,8 +53,9 @@ typedef struct tithe_scheme {
     bool whole;                         /* takes the gradients as they are: no frames */
     bool forms;                         /* put only forms what is to be sent; run makes the messages */
     bool back;                          /* sends a frame back, which a downlink codec may compress */
-    bool gathers;                       /* every rank gets the frames of all */
-    bool cuts; /* frames are of parts of the vector; back as they came, unless told otherwise */
+    bool served;  /* by a server, to which all frames go: ranks need not know each other */
+    bool gathers; /* every rank gets the frames of all */
+    bool cuts;    /* frames are of parts of the vector; back as they came, unless told otherwise */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
     /* Is this the one to take where none is named, for so many numbers? The first in the table that says so. NULL: never. */
     bool (*suits)(const struct tithe_exchange_config *config, size_t n);

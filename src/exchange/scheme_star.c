@@ -195,6 +195,7 @@ const tithe_scheme ti_scheme_star = {
     .summary = "frames to a server, which sends one frame back to all",
     .paper = "horvath2022natural",
     .back = true,
+    .served = true,
     .collectives = collectives,
     .suits = suits,
     .refuse = refuse,

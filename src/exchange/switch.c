@@ -35,8 +35,7 @@ tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, t
 static tithe_status expect_no_server(const tithe_exchange *ex, const tithe_scheme *to, tithe_error *error)
 {
     const tithe_comm *comm = ex->config.comm;
-    const bool served = (ex->scheme->back && !ex->scheme->cuts) || (to->back && !to->cuts);
-    if (comm->server < comm->size || !served) return TITHE_OK;
+    if (comm->server < comm->size || !(ex->scheme->served || to->served)) return TITHE_OK;
     return ti_fail(error, TITHE_E_SPEC, 0,
                    "The server cannot follow from the scheme '%s' to '%s': open another exchange.",
                    ex->scheme->name, to->name);
