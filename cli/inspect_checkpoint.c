@@ -26,7 +26,7 @@ static void name_vectors(const tithe_checkpoint *c, char *text, size_t room)
         bool has;
         const char *what;
     } vectors[] = {{c->aggregate, "the aggregate of the feedback"},
-                   {c->server_kept, "what the server kept"},
+                   {c->server_kept, "what the server or the owners kept"},
                    {c->anchor, "the anchor"},
                    {c->averages, "averages"},
                    {c->clients, "the order of the clients"},

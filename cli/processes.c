@@ -59,7 +59,7 @@ static bool by_server(const tithe_train_options *o)
 {
     const tithe_scheme *scheme = NULL;
     const bool named = o->scheme && tithe_scheme_find(o->scheme, &scheme, NULL, NULL) == TITHE_OK;
-    return named ? scheme->back : o->downlink != NULL;
+    return named ? scheme->served : o->downlink != NULL;
 }
 
 static tithe_status join(const train_settings *s, const char *endpoint, bool server, processes *p,

@@ -40,6 +40,11 @@ typedef struct tithe_step_shape {
     double values;      /* numbers of each rank at these indices, */
     bool quantized;     /* whose sums are sent as */
     tithe_blocks parts; /* frames by their owners */
+    /* where ranks own parts, to which all send theirs */
+    unsigned owners;        /* ranks that own one */
+    double share, shares;   /* the longest frame to an owner, and all of them together; */
+    double share_frames;    /* how many that are */
+    bool heads, back_heads; /* lengths go ahead of frames, to the owners and back */
 } tithe_step_shape;
 
 typedef struct tithe_scheme {
@@ -48,11 +53,14 @@ typedef struct tithe_scheme {
     bool whole;                         /* takes the gradients as they are: no frames */
     bool forms;                         /* put only forms what is to be sent; run makes the messages */
     bool back;                          /* sends a frame back, which a downlink codec may compress */
+    bool served;  /* by a server, to which all frames go: ranks need not know each other */
+    bool gathers; /* every rank gets the frames of all */
+    bool cuts;    /* frames are of parts of the vector; back as they came, unless told otherwise */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
-    /* Is this the one to take where none is named? The first in the table that says so. NULL: never. */
-    bool (*suits)(const struct tithe_exchange_config *config);
-    /* Another default for this configuration. NULL: the first one. */
-    const char *(*collective)(const struct tithe_exchange_config *config);
+    /* Is this the one to take where none is named, for so many numbers? The first in the table that says so. NULL: never. */
+    bool (*suits)(const struct tithe_exchange_config *config, size_t n);
+    /* Another default for this configuration and so many numbers. NULL: the first one. */
+    const char *(*collective)(const struct tithe_exchange_config *config, size_t n);
     /* NULL, or a sentence: why it cannot be used like this. */
     const char *(*refuse)(const struct tithe_exchange_config *config);
     /* What it keeps of its own. NULL: nothing. */
@@ -97,12 +105,14 @@ typedef struct tithe_exchange_config {
     tithe_comm *comm;
     const tithe_codec
         *codec; /* of floats; with open_level under a tuner; contractive where the feedback asks for it */
-    const tithe_feedback *feedback;          /* NULL: none */
-    const tithe_codec *downlink;             /* of the way back; NULL: all|raw */
-    const tithe_feedback *downlink_feedback; /* the server's own: none or ec */
-    const char
-        *scheme; /* NULL or "auto": the first that suits: star with a downlink, dense for all|raw without
-                         * feedback, otherwise gather */
+    const tithe_feedback *feedback; /* NULL: none */
+    /* Of the way back; NULL: all|raw, or under a scheme that cuts the codec above. */
+    const tithe_codec *downlink;
+    /* Of the server, or of the owners of parts: none or ec. NULL: none, or under a scheme that cuts ec where feedback is ec. */
+    const tithe_feedback *downlink_feedback;
+    /* NULL or "auto", the first that suits: star with a downlink, dense for all|raw without feedback, shards where the frames of
+     * all ranks would be longer than two vectors, otherwise gather. */
+    const char *scheme;
     const char *collective;              /* NULL or "auto": the scheme's first */
     const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
     bool deterministic;                  /* refuse what gives other bits on other transports */
@@ -234,8 +244,11 @@ TITHE_API unsigned tithe_exchange_buckets(const tithe_exchange *ex);
 TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a local rank */
 /* The mean of all that was sent, where the feedback keeps one: the same on all ranks. */
 TITHE_API float *tithe_exchange_aggregate(tithe_exchange *ex);
-/* The server's own; every process has room for it, but only that of the server is used. */
+/* That of the server, or of the owners of parts: every process has room for all of it, but only what its ranks own is used. */
 TITHE_API float *tithe_exchange_server_kept(tithe_exchange *ex);
+/* What a rank owns of a bucket (shards): how many numbers, and where they begin. 0: nothing. */
+TITHE_API size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket,
+                                      size_t *begin);
 /* Numbers that the scheme and the tuner learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
  * `numbers`, if that is not NULL. */
 TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);

@@ -192,6 +192,8 @@ typedef struct tithe_quantizer {
     bool (*fuses)(const double *params);
     bool (*needs_norm)(const double *params); /* NULL: never */
     bool (*fixed_size)(const double *params); /* NULL: always */
+    /* Numbers that share a norm, which a vector is not cut between. NULL: it may be cut anywhere. */
+    size_t (*bucket)(const double *params);
     uint64_t (*max_bits)(const tithe_quant_call *c);
     /* The bits that the papers would count for c->count values. NULL: 32 each, of doubles 64. */
     double (*paper_bits)(const tithe_quant_call *c);

@@ -41,6 +41,10 @@ tithe_codec ti_codec_at(const tithe_codec *codec, double level);
 
 /* The most entries that a call may select. */
 size_t ti_codec_max_count(const tithe_codec *codec, size_t n);
+/* As many as it states, where a draw may select more; otherwise the same. */
+size_t ti_codec_likely_count(const tithe_codec *codec, size_t n);
+/* The level with which a part of a vector of n numbers is sent; 0: what the codec says holds for every length. */
+double ti_codec_level_of_part(const tithe_codec *codec, size_t part, size_t n);
 /* Room for entries that encoding needs: at least as much. */
 size_t ti_codec_room(const tithe_codec *codec, size_t n);
 

@@ -14,6 +14,11 @@ bool ti_levels_fixed_size(const double *params)
     return params[LEVEL_CODE] == 0;
 }
 
+size_t ti_levels_bucket_of(const double *params)
+{
+    return (size_t)params[LEVEL_BUCKET];
+}
+
 uint64_t ti_levels_max_bits(const tithe_quant_call *c)
 {
     const unsigned s = levels_of(c),

@@ -143,6 +143,7 @@ uint64_t ti_levels_max_bits(const tithe_quant_call *c);
 /* A sign and a level for each value; the norm comes on top. */
 double ti_levels_paper_bits(const tithe_quant_call *c);
 bool ti_levels_fixed_size(const double *params);
+size_t ti_levels_bucket_of(const double *params);
 bool ti_levels_fuse(const double *params);
 tithe_status ti_levels_encode(const level_grid *grid, const tithe_quant_call *c, const float *values,
                               uint8_t *dst, uint64_t *bits, const tithe_sink *sent);

@@ -75,6 +75,7 @@ const tithe_quantizer ti_quant_natdither = {
     .common = TITHE_COMMON_NORM,
     .fuses = ti_levels_fuse,
     .fixed_size = ti_levels_fixed_size,
+    .bucket = ti_levels_bucket_of,
     .max_bits = ti_levels_max_bits,
     .paper_bits = natdither_paper_bits,
     .encode = natdither_encode,

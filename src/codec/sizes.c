@@ -1,6 +1,10 @@
 /* sizes.c - how long a frame and how large a scratch can get, before anything is encoded. */
 #include "codec/codec.h"
 
+#include <math.h>
+
+#include "base/spec.h"
+
 tithe_codec ti_codec_at(const tithe_codec *codec, double level)
 {
     tithe_codec at = *codec;
@@ -21,6 +25,20 @@ size_t ti_codec_max_count(const tithe_codec *codec, size_t n)
     if (!codec->has_level) return n;
     const size_t count = codec->selector->max_count(codec->selector_params, n);
     return count < n ? count : n;
+}
+
+/* A parameter of the selector; NAN: it was not stated, or there is none of that name. */
+static double stated(const tithe_codec *codec, const char *name)
+{
+    const int place = ti_spec_find(codec->selector->params, name);
+    return place < 0 ? NAN : codec->selector_params[place];
+}
+
+size_t ti_codec_likely_count(const tithe_codec *codec, size_t n)
+{
+    const size_t most = ti_codec_max_count(codec, n);
+    const double k = stated(codec, "k"), count = isnan(k) ? round(stated(codec, "keep") * (double)n) : k;
+    return count < (double)most ? (size_t)fmax(1, count) : most;
 }
 
 size_t ti_codec_room(const tithe_codec *codec, size_t n)
@@ -77,6 +95,24 @@ size_t tithe_codec_bound(const tithe_codec *codec, size_t n)
     if (codec->selector->source != TITHE_INDICES_SENT || most < n || n == 0) return longest;
     /* All n entries need no indices, one less does: the only place where fewer entries take more. */
     return longest + 1 + bytes_of_bits(ti_indices_max_bits(n - 1, n));
+}
+
+size_t tithe_codec_fixed_length(const tithe_codec *codec, size_t n)
+{
+    uint8_t header[MOST_HEADER_BYTES];
+    if (!codec->has_level || codec->open_level || !(tithe_codec_claims(codec, n).traits & TITHE_FIXED_SIZE))
+        return 0;
+    const tithe_call call = {.form = TITHE_EXCHANGE};
+    const size_t entries = ti_codec_max_count(codec, n);
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, entries);
+    return ti_header_write(codec, &call, n, entries, NULL, header) +
+           bytes_of_bits(codec->quantizer->max_bits(&quant)) + CHECKSUM_BYTES;
+}
+
+double ti_codec_level_of_part(const tithe_codec *codec, size_t part, size_t n)
+{
+    const double k = codec->selector->set_level && n ? stated(codec, "k") : NAN;
+    return isnan(k) ? 0 : fmax(1, round(k * (double)part / (double)n));
 }
 
 /* ---- scratch ------------------------------------------------------------------------------------------ */

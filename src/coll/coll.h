@@ -20,6 +20,8 @@ void ti_coll_weigh(float *y, const float *x, double weight, size_t n);
 tithe_status ti_direct_scatter(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
                                tithe_error *error);
 
+/* Are parts of a vector so long that turns are worth their latency? */
+bool ti_direct_in_turns(unsigned size, size_t n);
 /* What that takes. */
 void ti_direct_scatter_rounds(unsigned size, double n, tithe_rounds *rounds);
 

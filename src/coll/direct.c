@@ -85,7 +85,7 @@ static tithe_status sum_part(const direct *d, unsigned part, tithe_error *error)
 }
 
 /* Are parts so long that turns are worth their latency? There is but one neighbour in a pair. */
-static bool in_turns(unsigned size, size_t n)
+bool ti_direct_in_turns(unsigned size, size_t n)
 {
     if (size <= 2) return false;
     const size_t part = n / size;
@@ -95,12 +95,12 @@ static bool in_turns(unsigned size, size_t n)
 /* Ranks that share a process take no turns, but count as if they did. */
 static bool takes_turns(const direct *d)
 {
-    return d->comm->local == 1 && in_turns(d->comm->size, d->n);
+    return d->comm->local == 1 && ti_direct_in_turns(d->comm->size, d->n);
 }
 
 static void count_turns(const direct *d, unsigned turns)
 {
-    if (in_turns(d->comm->size, d->n))
+    if (ti_direct_in_turns(d->comm->size, d->n))
         ti_comm_count(d->comm, (uint64_t)turns * d->comm->local, (uint64_t)turns * d->comm->local);
 }
 
@@ -231,7 +231,7 @@ static void half_rounds(unsigned size, double n, double told, tithe_rounds *roun
 {
     const double others = size - 1.0, part = coll_part_bytes(size, n), all = sizeof(float) * n;
     if (size == 1) return;
-    if (!in_turns(size, (size_t)n)) {
+    if (!ti_direct_in_turns(size, (size_t)n)) {
         tithe_rounds_add(rounds,
                          (tithe_round){1, others * part, others * all, others * size, TITHE_ALL_SEND});
         return;

@@ -5,6 +5,8 @@
 #include "base/family.h"
 #include "codec/codec.h"
 #include "exchange/exchange.h"
+#include "feedback/kinds.h"
+#include "tuner/search.h"
 
 static bool is_auto(const char *name)
 {
@@ -39,14 +41,28 @@ const char *ti_exchange_leader_name(const tithe_exchange *ex)
     return place < 0 ? NULL : tithe_leaders()[(size_t)ex->scheme_params[place]]->name;
 }
 
-static tithe_status choose_scheme(const tithe_exchange_config *c, exchange_choice *choice, tithe_error *error)
+static tithe_status choose_scheme(const tithe_exchange_config *c, size_t n, exchange_choice *choice,
+                                  tithe_error *error)
 {
     if (!is_auto(c->scheme)) return tithe_scheme_find(c->scheme, &choice->scheme, choice->params, error);
     for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) choice->params[i] = NAN;
     const tithe_scheme *const *s = tithe_schemes();
-    while (*s && !((*s)->suits && (*s)->suits(c))) s++;
+    while (*s && !((*s)->suits && (*s)->suits(c, n))) s++;
     choice->scheme = *s;
     return *s ? TITHE_OK : ti_fail(error, TITHE_E_SPEC, 0, "No scheme suits all of this: name one.");
+}
+
+/* The way back of a scheme that cuts is as the way there, where nothing else is said; an aggregate has to come back whole. */
+static void settle_back(tithe_exchange_config *c, const tithe_scheme *scheme)
+{
+    if (scheme->cuts && !c->downlink && !c->feedback->aggregates) {
+        c->downlink = c->codec;
+        c->downlink_tuner = c->tuner;
+    }
+    if (!c->downlink_feedback)
+        c->downlink_feedback =
+            scheme->cuts && c->downlink && c->feedback->scaled ? &ti_feedback_ec : &ti_feedback_none;
+    if (!c->downlink_tuner) c->downlink_tuner = &ti_tuner_fixed;
 }
 
 /* ---- its collective --------------------------------------------------------------------------------------- */
@@ -69,10 +85,10 @@ const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, cons
 }
 
 /* As it was asked for, or the scheme's default. */
-static const char *name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme)
+static const char *name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n)
 {
     if (!is_auto(c->collective)) return listed(scheme, c->collective);
-    return scheme->collective ? scheme->collective(c) : scheme->collectives[0];
+    return scheme->collective ? scheme->collective(c, n) : scheme->collectives[0];
 }
 
 /* "ring|tree": those of the scheme; only such as add in a promised order, if `ordered`. */
@@ -83,12 +99,12 @@ static void list_collectives(const tithe_scheme *scheme, bool ordered, char *lis
         if (!ordered || tithe_scheme_collective(scheme, *c)->ordered) ti_list_add(list, size, "|", *c);
 }
 
-static tithe_status choose_collective(const tithe_exchange_config *c, exchange_choice *choice,
+static tithe_status choose_collective(const tithe_exchange_config *c, size_t n, exchange_choice *choice,
                                       tithe_error *error)
 {
     char list[120];
     const tithe_scheme *scheme = choice->scheme;
-    choice->known_as = name_collective(c, scheme);
+    choice->known_as = name_collective(c, scheme, n);
     list_collectives(scheme, choice->known_as != NULL, list, sizeof list);
     if (!choice->known_as)
         return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.", scheme->name,
@@ -131,7 +147,7 @@ static bool is_for_server(const tithe_feedback *feedback)
 static tithe_status expect_for_server(const tithe_feedback *feedback, tithe_error *error)
 {
     char list[80] = "";
-    if (!feedback || is_for_server(feedback)) return TITHE_OK;
+    if (is_for_server(feedback)) return TITHE_OK;
     for (const tithe_feedback *const *f = tithe_feedbacks(); *f; f++)
         if (is_for_server(*f)) ti_list_add(list, sizeof list, " or ", (*f)->name);
     return ti_fail(error, TITHE_E_SPEC, 0, "The server's own feedback is %s.", list);
@@ -143,6 +159,8 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
     const char *why = scheme->refuse ? scheme->refuse(c) : NULL;
     if (!why && c->tuner->refuse) why = c->tuner->refuse(c->codec);
     if (!why && c->downlink && c->downlink_tuner->refuse) why = c->downlink_tuner->refuse(c->downlink);
+    if (!why && c->downlink_feedback->keeps && !c->downlink)
+        why = "`downlink-feedback` has nothing to keep without `downlink`: a raw frame leaves nothing out.";
     if (!why && c->downlink && c->downlink_tuner->open)
         why = "The way back is not tuned by what happened before: take a downlink_tuner without a state.";
     if (!why && c->shared_level && (!c->tuner->tunes || scheme->whole))
@@ -158,15 +176,18 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
 tithe_status ti_exchange_choose_collective(const tithe_exchange_config *c, size_t n, exchange_choice *choice,
                                            tithe_error *error)
 {
-    const tithe_status status = choose_collective(c, choice, error);
+    const tithe_status status = choose_collective(c, n, choice, error);
     return status ? status : expect_sense(c, choice->scheme, n, error);
 }
 
-tithe_status ti_exchange_choose(const tithe_exchange_config *c, size_t n, exchange_choice *choice,
+tithe_status ti_exchange_choose(tithe_exchange_config *c, size_t n, exchange_choice *choice,
                                 tithe_error *error)
 {
     *choice = (exchange_choice){0};
-    tithe_status status = choose_scheme(c, choice, error);
-    if (!status) status = take_leader(c, choice, error);
+    tithe_status status = choose_scheme(c, n, choice, error);
+    if (status) return status;
+    if (is_auto(c->scheme)) c->scheme = choice->scheme->name; /* its buckets go the same way */
+    settle_back(c, choice->scheme);
+    status = take_leader(c, choice, error);
     return status ? status : ti_exchange_choose_collective(c, n, choice, error);
 }

@@ -1,6 +1,7 @@
 /* compress.c - from a vector to a frame: feedback, level, encoding. The same for a rank and for the server. */
 #include <string.h>
 
+#include "codec/codec.h"
 #include "exchange/exchange.h"
 #include "kernels/kernels.h"
 
@@ -106,4 +107,15 @@ tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, e
     tithe_status status = look ? ti_exchange_form(way, w, &c, measure, &x, error) : TITHE_OK;
     if (!status) status = choose_level(way, w, lane, x, gamma, call, error);
     return status ? status : ti_exchange_encode(way, w, &c, look, x, measure, error);
+}
+
+tithe_status ti_exchange_compress_back(tithe_exchange *ex, const exchange_way *way, exchange_worker *w,
+                                       tithe_call *call, const float *sum, tithe_error *error)
+{
+    /* A threshold is stated in units of the gradient, but the sum may be in those of the update. */
+    if (way->codec->selector->absolute && ex->config.feedback->scaled)
+        call->level = ex->gamma * way->codec->selector_params[0];
+    /* what is kept is in units of the update, so that a step size that changes does no harm */
+    const double gamma = ti_exchange_scaled(ex) ? 1 : ex->gamma;
+    return ti_exchange_compress(way, w, &ex->server_lane, call, sum, gamma, false, error);
 }

@@ -107,8 +107,7 @@ static bool make_server(tithe_exchange *ex, const exchange_slice *slice)
                        true, &ex->server);
 }
 
-/* Frames of other processes: all of them are no longer than the dense vector, or are summed part by part; a server
- * takes one at a time. */
+/* Frames of other processes, where all of them come here; otherwise one at a time, or a dense vector. */
 static bool make_inbox(tithe_exchange *ex)
 {
     bool enough = true;
@@ -117,7 +116,7 @@ static bool make_inbox(tithe_exchange *ex)
     ex->lengths = room(size, sizeof *ex->lengths, &enough);
     ex->length_bytes = room(size + 3, 4, &enough);
     if (!exchange_is_remote(ex)) return enough;
-    ex->inbox_size = larger(ex->up.capacity, ex->n * sizeof(float));
+    ex->inbox_size = larger(ex->up.capacity * (ex->scheme->gathers ? size : 1), ex->n * sizeof(float));
     ex->inbox = room(ex->inbox_size, 1, &enough);
     return enough;
 }
@@ -173,8 +172,7 @@ static tithe_status make_kept(tithe_exchange *ex, tithe_error *error)
     for (unsigned i = 0; enough && c->feedback->keeps && i < c->comm->local; i++)
         ex->workers[i].kept = room(ex->n, sizeof(float), &enough);
     if (c->feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
-    if (c->downlink_feedback && c->downlink_feedback->keeps)
-        ex->server.kept = room(ex->n, sizeof(float), &enough);
+    if (c->downlink_feedback->keeps) ex->server.kept = room(ex->n, sizeof(float), &enough);
     return enough ? TITHE_OK : fail_memory(ex, error);
 }
 
@@ -192,7 +190,6 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
     if (!c.tuner) c.tuner = &ti_tuner_fixed;
-    if (!c.downlink_tuner) c.downlink_tuner = &ti_tuner_fixed;
     exchange_choice choice;
     const tithe_status status = ti_exchange_choose(&c, n, &choice, error);
     if (status) return status;
@@ -200,6 +197,7 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
     tithe_exchange *made = calloc(1, sizeof *made);
     if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for an exchange.");
     made->config = c;
+    made->back_given = config->downlink != NULL;
     made->scheme = choice.scheme;
     memcpy(made->scheme_params, choice.params, sizeof choice.params);
     made->collective = choice.collective;

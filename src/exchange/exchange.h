@@ -78,8 +78,9 @@ typedef struct exchange_choice {
     const tithe_collective *collective;
     const char *known_as; /* the collective, under this scheme */
 } exchange_choice;
-/* Feedback and tuners of the configuration are never NULL. The second leaves the scheme as it is. */
-tithe_status ti_exchange_choose(const tithe_exchange_config *c, size_t n, exchange_choice *choice,
+/* Feedback and tuner of the configuration are never NULL. Fills in the scheme and the way back, where nothing was said of them. The
+ * second leaves the scheme as it is. */
+tithe_status ti_exchange_choose(tithe_exchange_config *c, size_t n, exchange_choice *choice,
                                 tithe_error *error);
 tithe_status ti_exchange_choose_collective(const tithe_exchange_config *c, size_t n, exchange_choice *choice,
                                            tithe_error *error);
@@ -102,7 +103,8 @@ struct tithe_exchange {
     const char *collective_name; /* as it was asked for: the gathering of frames calls its ring 'allgather' */
     tithe_step_shape shape;      /* as its scheme fills it in */
     exchange_stepped stepped;
-    void *own; /* the scheme's */
+    bool back_given; /* the caller named a codec for the way back: it is not the scheme\'s choice */
+    void *own;       /* the scheme's */
     size_t n;
     uint32_t step;
     double gamma; /* of this step */
@@ -130,7 +132,8 @@ struct tithe_exchange {
     tithe_exchange_record last;
 };
 
-extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk;
+extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk,
+    ti_scheme_shards;
 
 /* The exchanges that send: itself, or its buckets. */
 static inline unsigned ti_exchange_parts(const tithe_exchange *ex)
@@ -166,6 +169,9 @@ tithe_feedback_call ti_exchange_feedback_call(const exchange_way *way, const exc
 tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, exchange_lane *lane,
                                   tithe_call *call, const float *g, double gamma, bool measure,
                                   tithe_error *error);
+/* The same of a sum of messages, on the way back from a server or an owner. */
+tithe_status ti_exchange_compress_back(tithe_exchange *ex, const exchange_way *way, exchange_worker *w,
+                                       tithe_call *call, const float *sum, tithe_error *error);
 /* Its last part: encode at the level of the call, and measure what was left. x is what was formed, where it was. */
 tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
                                 bool formed, const float *x, bool measure, tithe_error *error);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "exchange/exchange.h"
+#include "exchange/shards.h"
 #include "kernels/kernels.h"
 
 /* ---- gradients in ---------------------------------------------------------------------------------------- */
@@ -51,6 +51,8 @@ static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const 
     w->reason = "";
     if (ex->scheme->whole)
         status = put_whole(ex, w, g, error);
+    else if (ex->scheme->cuts)
+        status = ti_shards_put(ex, w, l, g, gamma, call.pool, error);
     else if (ex->scheme->forms || ex->config.shared_level)
         status = put_formed(ex, w, &call, l, g, gamma, error);
     else

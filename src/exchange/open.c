@@ -36,9 +36,10 @@ static const char *resolved(const tithe_exchange *ex, const char *name)
 {
     const exchange_methods *m = &ex->opened->methods;
     if (strcmp(name, "codec") == 0) return tithe_codec_spec(m->codec);
-    if (strcmp(name, "downlink") == 0) return m->downlink ? tithe_codec_spec(m->downlink) : NULL;
+    if (strcmp(name, "downlink") == 0)
+        return ex->config.downlink ? tithe_codec_spec(ex->config.downlink) : NULL;
     if (strcmp(name, "feedback") == 0) return m->feedback->name;
-    if (strcmp(name, "downlink-feedback") == 0) return m->downlink_feedback->name;
+    if (strcmp(name, "downlink-feedback") == 0) return ex->config.downlink_feedback->name;
     if (strcmp(name, "tuner") == 0) return m->tuner_spec;
     if (strcmp(name, "scheme") == 0) return ex->scheme->name;
     if (strcmp(name, "collective") == 0) return ex->collective_name;
@@ -88,8 +89,8 @@ static tithe_status read_text(const char *text, struct exchange_opened *o, tithe
     tithe_status status = tithe_options_read(ti_exchange_option_table, o->text, &o->options, error);
     if (status) return status;
     const exchange_options *c = &o->options;
-    status = ti_exchange_find(c->codec, c->feedback, c->tuner, c->downlink, c->downlink_feedback, &o->methods,
-                              error);
+    status = ti_exchange_find(c->codec, c->feedback, c->tuner, c->scheme, c->downlink, c->downlink_feedback,
+                              &o->methods, error);
     if (!status) status = tithe_cost_create(c->cost, &o->cost, error);
     if (!status && c->threads > 1) status = tithe_pool_create(c->threads, &o->pool, error);
     return status;

@@ -54,25 +54,30 @@ static tithe_status find_way(const char *spec, const char *feedback, const char 
     return status;
 }
 
-tithe_status ti_exchange_find(const char *codec, const char *feedback, const char *tuner,
+/* What keeps on the way back, where nothing was said but a codec for it: as on the way there, under a scheme that cuts. */
+static const char *keeper_of(const char *scheme, const tithe_feedback *feedback)
+{
+    const tithe_scheme *found;
+    const bool cuts = scheme && !tithe_scheme_find(scheme, &found, NULL, NULL) && found->cuts;
+    return cuts && feedback->scaled ? "ec" : "none";
+}
+
+tithe_status ti_exchange_find(const char *codec, const char *feedback, const char *tuner, const char *scheme,
                               const char *downlink, const char *downlink_feedback, exchange_methods *m,
                               tithe_error *error)
 {
-    const char *keeps = downlink_feedback ? downlink_feedback : "none";
     *m = (exchange_methods){0};
     tithe_status status = find_way(codec ? codec : "all|raw", feedback, tuner, &m->feedback, &m->tuner,
                                    m->tuner_params, &m->codec, error);
     if (!status)
         ti_spec_write(m->tuner_spec, sizeof m->tuner_spec, m->tuner->name, m->tuner->params, m->tuner_params);
+    const char *keeps = downlink_feedback;
+    if (!status && downlink && !keeps) keeps = keeper_of(scheme, m->feedback);
     if (!status && downlink)
         status = find_way(downlink, keeps, NULL, &m->downlink_feedback, &m->downlink_tuner, NULL,
                           &m->downlink, error);
-    else if (!status)
+    else if (!status && keeps)
         status = tithe_feedback_find(keeps, &m->downlink_feedback, NULL, error);
-    if (!status && downlink_feedback && m->downlink_feedback->keeps && !downlink)
-        status = ti_fail(
-            error, TITHE_E_SPEC, 0,
-            "`downlink-feedback` has nothing to keep without `downlink`: a raw frame leaves nothing out.");
     return status;
 }
 

@@ -31,8 +31,9 @@ static const tithe_param params[] = {
 
 /* ---- what it can be used with --------------------------------------------------------------------------- */
 
-static const char *default_collective(const tithe_exchange_config *config)
+static const char *default_collective(const tithe_exchange_config *config, size_t n)
 {
+    (void)n;
     return ti_exchange_sums(config->codec) ? "ring" : "direct";
 }
 
@@ -55,7 +56,7 @@ static const char *refuse(const tithe_exchange_config *config)
     if (config->taking_part && config->taking_part < config->comm->size)
         return "The scheme 'artopk' needs every rank in every step: leave `clients` out.";
     if (!ti_exchange_sums(config->codec) && config->collective && strcmp(config->collective, "auto") != 0 &&
-        strcmp(config->collective, default_collective(config)) != 0)
+        strcmp(config->collective, default_collective(config, 0)) != 0)
         return "Under 'artopk' values that are not raw are summed by their owners: take `collective=direct`.";
     return NULL;
 }

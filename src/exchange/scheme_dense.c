@@ -41,8 +41,9 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 }
 
 /* Where nothing is compressed and nothing kept. */
-static bool suits(const tithe_exchange_config *config)
+static bool suits(const tithe_exchange_config *config, size_t n)
 {
+    (void)n;
     return !config->downlink && !config->feedback->keeps && ti_exchange_sums_whole(config->codec);
 }
 

@@ -1,9 +1,7 @@
 /* scheme_gather.c - every rank gets the frames of all ranks, and adds them up in rank order.
  *
- * Sizes go first, since frames differ in length. When the frames together are longer than the dense vector, the decoded
- * messages are summed instead, by `direct`, which adds in rank order too. The result is the same to the bit, and what is
- * held besides is one vector. Lengths and frames travel along a ring, or a tree: bytes and rounds differ, and nothing
- * else. */
+ * Sizes go first, since frames differ in length. Lengths and frames travel along a ring, or a tree: bytes and rounds
+ * differ, and nothing else. Every rank gets N-1 frames, so dense ones are better off under `shards`. */
 #include <string.h>
 
 #include "base/bytes.h"
@@ -57,37 +55,12 @@ static tithe_status gather_frames(tithe_exchange *ex, float *update, tithe_error
     return status;
 }
 
-/* The message of this process's one rank, decoded, becomes the sum of all: owners of parts add in rank order, as if all
- * frames were here. Where they are, what is left is to count. */
-static tithe_status sum_by_parts(tithe_exchange *ex, float *update, tithe_error *error)
-{
-    const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex));
-    if (!exchange_is_remote(ex)) {
-        tithe_rounds list;
-        tithe_rounds_start(&list);
-        ti_coll_direct.reduce_rounds(ex->config.comm->size, (double)ex->n, &list);
-        ti_coll_count(ex->config.comm, &list);
-        return ti_exchange_decode_all(ex, weight, update, error);
-    }
-    const tithe_status status = ti_exchange_decode_all(ex, weight, update, error);
-    if (status) return status;
-    return tithe_all_reduce(ex->config.comm, &ti_coll_direct, &update, ex->n, (float *)(void *)ex->inbox,
-                            error);
-}
-
-/* Are all frames together longer than the vector? */
-static bool is_long(const tithe_step_shape *shape)
-{
-    return tithe_blocks_sum(&shape->frames, 0, shape->ranks) > sizeof(float) * shape->n;
-}
-
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     memset(update, 0, ex->n * sizeof *update);
     tithe_status status = gather_lengths(ex, error);
     ex->shape.frames.lengths = ex->lengths;
-    if (!status)
-        status = is_long(&ex->shape) ? sum_by_parts(ex, update, error) : gather_frames(ex, update, error);
+    if (!status) status = gather_frames(ex, update, error);
     if (!status) ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
     return status;
 }
@@ -95,19 +68,16 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 {
     const tithe_blocks lengths = {.count = shape->ranks, .length = LENGTH_BYTES};
-    const bool by_parts = is_long(shape);
     shape->collective->gather_rounds(&lengths, list);
-    if (by_parts)
-        ti_coll_direct.reduce_rounds(shape->ranks, shape->n, list);
-    else
-        shape->collective->gather_rounds(&shape->frames, list);
+    shape->collective->gather_rounds(&shape->frames, list);
     list->encoded += 1;
-    list->decoded += by_parts ? 1 : shape->ranks;
+    list->decoded += shape->ranks;
 }
 
 /* For everything that no other one is made for. */
-static bool suits(const tithe_exchange_config *config)
+static bool suits(const tithe_exchange_config *config, size_t n)
 {
+    (void)n;
     return !config->downlink;
 }
 
@@ -117,6 +87,7 @@ const tithe_scheme ti_scheme_gather = {
     .name = "gather",
     .summary = "the frames of all ranks to all ranks",
     .paper = "tyagi2023artopk",
+    .gathers = true,
     .collectives = collectives,
     .suits = suits,
     .refuse = refuse,

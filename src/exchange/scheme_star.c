@@ -124,15 +124,9 @@ static tithe_status serve(tithe_exchange *ex, size_t *length, tithe_error *error
 {
     tithe_status status = collect(ex, error);
     if (status) return status;
-    const tithe_codec *codec = ex->down.codec;
     tithe_call call = server_call(ex);
-    /* A threshold is stated in units of the gradient, but the sum may be in those of the update. */
-    if (codec->selector->absolute && ex->config.feedback->scaled)
-        call.level = ex->gamma * codec->selector_params[0];
-    /* what it keeps is in units of the update, so that a step size that changes does no harm */
-    const double start = clock_now(), gamma = ti_exchange_scaled(ex) ? 1 : ex->gamma;
-    status =
-        ti_exchange_compress(&ex->down, &ex->server, &ex->server_lane, &call, ex->sum, gamma, false, error);
+    const double start = clock_now();
+    status = ti_exchange_compress_back(ex, &ex->down, &ex->server, &call, ex->sum, error);
     ex->totals.encode += clock_now() - start;
     if (status) return status;
     *length = ex->server.info.bytes;
@@ -188,8 +182,9 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     list->decoded += shape->ranks + 1.0;
 }
 
-static bool suits(const tithe_exchange_config *config)
+static bool suits(const tithe_exchange_config *config, size_t n)
 {
+    (void)n;
     return config->downlink != NULL;
 }
 
@@ -200,6 +195,7 @@ const tithe_scheme ti_scheme_star = {
     .summary = "frames to a server, which sends one frame back to all",
     .paper = "horvath2022natural",
     .back = true,
+    .served = true,
     .collectives = collectives,
     .suits = suits,
     .refuse = refuse,

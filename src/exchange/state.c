@@ -1,5 +1,5 @@
 /* state.c - what an exchange keeps from step to step, for those who write it down and go on later. */
-#include "exchange/exchange.h"
+#include "exchange/shards.h"
 
 float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank)
 {
@@ -22,6 +22,16 @@ static size_t learned(const tithe_exchange *part, double *numbers)
     const tithe_tuner *tuner = part->up.tuner;
     const size_t count = part->scheme->learned ? part->scheme->learned(part, numbers) : 0;
     return count + (tuner->save ? tuner->save(part->up.tuner_state, numbers ? numbers + count : NULL) : 0);
+}
+
+size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket, size_t *begin)
+{
+    size_t before = 0;
+    for (unsigned b = 0; b < bucket; b++) before += ti_exchange_part(ex, b)->n;
+    const tithe_exchange *part = ti_exchange_part(ex, bucket);
+    const size_t count = ex->scheme->cuts ? ti_shards_owned(part, rank, begin) : 0;
+    *begin += before;
+    return count;
 }
 
 size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers)

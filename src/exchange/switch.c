@@ -35,7 +35,7 @@ tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, t
 static tithe_status expect_no_server(const tithe_exchange *ex, const tithe_scheme *to, tithe_error *error)
 {
     const tithe_comm *comm = ex->config.comm;
-    if (comm->server < comm->size || !(ex->scheme->back || to->back)) return TITHE_OK;
+    if (comm->server < comm->size || !(ex->scheme->served || to->served)) return TITHE_OK;
     return ti_fail(error, TITHE_E_SPEC, 0,
                    "The server cannot follow from the scheme '%s' to '%s': open another exchange.",
                    ex->scheme->name, to->name);
@@ -73,6 +73,21 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     from->opened = NULL;
 }
 
+/* Owners add what they kept of the sums to what they kept of their own, so that the next scheme sends it. */
+static void give_back(tithe_exchange *ex)
+{
+    const tithe_comm *comm = ex->config.comm;
+    for (unsigned i = 0; ex->scheme->cuts && ex->server.kept && i < comm->local; i++) {
+        size_t begin;
+        const size_t count = tithe_exchange_owned(ex, comm->first + i, 0, &begin);
+        float *mine = ex->workers[i].kept, *of_sum = ex->server.kept;
+        for (size_t j = begin; mine && j < begin + count; j++) {
+            mine[j] += of_sum[j];
+            of_sum[j] = 0;
+        }
+    }
+}
+
 /* A new exchange around what the old one keeps, in its place. */
 static tithe_status replace(tithe_exchange *ex, const tithe_exchange_config *c, tithe_error *error)
 {
@@ -85,12 +100,23 @@ static tithe_status replace(tithe_exchange *ex, const tithe_exchange_config *c, 
     const tithe_status status = ti_exchange_create_whole(c, ex->n, &all, &made, error);
     free(kept);
     if (status) return status;
+    give_back(ex);
     hand_over(ex, made);
     const tithe_exchange old = *ex;
     *ex = *made;
     *made = old;
+    if (old.server.kept != ex->server.kept) free(old.server.kept); /* it was given back */
     tithe_exchange_free(made);
     return TITHE_OK;
+}
+
+/* Memory of the way back belongs to the exchange, and buckets share it. */
+static tithe_status expect_room(const tithe_exchange *ex, const tithe_exchange_config *c, tithe_error *error)
+{
+    if (!ex->buckets || (ex->server.kept != NULL) == c->downlink_feedback->keeps) return TITHE_OK;
+    return ti_fail(
+        error, TITHE_E_SPEC, 0,
+        "Buckets cannot change to a scheme that keeps more or less on the way back: open another exchange.");
 }
 
 /* One that is made of others: it sends nothing itself, but speaks for them. */
@@ -115,10 +141,16 @@ tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme
     exchange_choice choice;
     c.scheme = scheme;
     c.collective = collective;
-    c.leader = NULL; /* of the scheme that there was */
+    c.leader = NULL;       /* of the scheme that there was, */
+    if (!ex->back_given) { /* as the way back may have been */
+        c.downlink = NULL;
+        c.downlink_feedback = NULL;
+        c.downlink_tuner = NULL;
+    }
     tithe_status status = expect_rest(ex, error);
     if (!status) status = ti_exchange_choose(&c, ex->n, &choice, error);
     if (!status) status = expect_no_server(ex, choice.scheme, error);
+    if (!status) status = expect_room(ex, &c, error);
     if (!status) status = ex->buckets ? replace_parts(ex, &c, &choice, error) : replace(ex, &c, error);
     if (status) return status;
     ex->config.scheme = ex->scheme->name; /* names that outlive the caller's */

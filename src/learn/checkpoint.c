@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "exchange/exchange.h"
 #include "learn/checkpoint_text.h"
 
 /* ---- numbers as bytes ----------------------------------------------------------------------------------- */
@@ -86,17 +87,53 @@ static tithe_status pass(const passage *p, int rank, kind what, void *numbers, s
     return status;
 }
 
-/* ---- the server's own ------------------------------------------------------------------------------------ */
+/* One worker after the other, so that nobody has to hold what several of them sent. */
+static tithe_status await_turn(const passage *p, unsigned rank)
+{
+    uint8_t go = 1;
+    return p->loading ? TITHE_OK : ti_comm_deliver(p->r->comm, rank, &go, sizeof go, p->error);
+}
+
+/* ---- the server's own, and the owners' ------------------------------------------------------------------------------------ */
 
 /* A server without ranks: rank 0 fetches what it kept into the room that it has for that itself. */
 static tithe_status fetch_from_server(const passage *p)
 {
     tithe_comm *comm = p->r->comm;
     float *kept = tithe_exchange_server_kept(p->r->exchange);
-    if (!ti_comm_has_own_server(comm) || comm->first != 0 || !kept) return TITHE_OK;
+    if (!ti_comm_has_own_server(comm) || comm->first != 0 || !kept || p->r->exchange->scheme->cuts)
+        return TITHE_OK;
     const tithe_status status = ti_comm_call_state(comm, false, p->r->step, p->error);
     return status ? status
                   : ti_comm_receive(comm, 0, comm->server, kept, p->r->size * sizeof *kept, p->error);
+}
+
+/* Owners of parts, likewise: one after the other, a block at a time. */
+static tithe_status fetch_from_owner(const passage *p, unsigned rank, unsigned bucket)
+{
+    tithe_comm *comm = p->r->comm;
+    const size_t most = COMM_BLOCK / sizeof(float);
+    size_t begin;
+    size_t left = tithe_exchange_owned(p->r->exchange, rank, bucket, &begin);
+    tithe_status status = left ? await_turn(p, rank) : TITHE_OK;
+    for (float *at = tithe_exchange_server_kept(p->r->exchange) + begin; left && !status;) {
+        const size_t now = left < most ? left : most;
+        status = ti_comm_collect(comm, rank, at, now * sizeof *at, p->error);
+        at += now;
+        left -= now;
+    }
+    return status;
+}
+
+static tithe_status fetch_from_owners(const passage *p)
+{
+    tithe_status status = TITHE_OK;
+    const tithe_exchange *ex = p->r->exchange;
+    if (!tithe_exchange_server_kept(p->r->exchange)) return TITHE_OK;
+    for (unsigned rank = 1; ex->scheme->cuts && rank < p->r->comm->size; rank++)
+        for (unsigned b = 0; b < tithe_exchange_buckets(ex) && !status; b++)
+            status = fetch_from_owner(p, rank, b);
+    return status;
 }
 
 /* It also learns which step comes next. */
@@ -112,13 +149,6 @@ static tithe_status hand_to_server(const passage *p)
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
-
-/* One worker after the other, so that nobody has to hold what several of them sent. */
-static tithe_status await_turn(const passage *p, unsigned rank)
-{
-    uint8_t go = 1;
-    return p->loading ? TITHE_OK : ti_comm_deliver(p->r->comm, rank, &go, sizeof go, p->error);
-}
 
 static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts, double *accounts)
 {
@@ -197,6 +227,7 @@ static tithe_status save(const passage *p, double *accounts)
     run *r = p->r;
     tithe_status status = ti_checkpoint_account(r, accounts, p->error);
     if (!status) status = fetch_from_server(p);
+    if (!status) status = fetch_from_owners(p);
     if (!status && p->file) {
         checkpoint_head *head = malloc(sizeof *head);
         uint8_t *bytes = malloc(CHECKPOINT_HEAD + CHECKPOINT_TEXT);

@@ -163,8 +163,8 @@ static tithe_status compare(const char *path, const description *there, const de
 /* Options that mean what they say before there is data or an exchange. */
 static bool is_known_early(const char *key)
 {
-    static const char *const later[] = {"data",  "model",  "l2",     "sampling",
-                                        "batch", "scheme", "leader", "cost"};
+    static const char *const later[] = {"data",   "model",  "l2",   "sampling",         "batch",
+                                        "scheme", "leader", "cost", "downlink-feedback"};
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         if (strcmp(key, later[i]) == 0) return false;
     return ti_option_find(key) && has_to_stay(key);

@@ -40,8 +40,8 @@ static tithe_status make_costs(run *r, tithe_error *error)
 tithe_status ti_run_codecs(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
-    tithe_status status = ti_exchange_find(o->codec, o->feedback, o->tuner, o->downlink, o->downlink_feedback,
-                                           &r->methods, error);
+    tithe_status status = ti_exchange_find(o->codec, o->feedback, o->tuner, o->scheme, o->downlink,
+                                           o->downlink_feedback, &r->methods, error);
     if (!status) status = make_costs(r, error);
     if (status) return status;
     r->threshold = NAN;

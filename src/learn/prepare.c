@@ -136,7 +136,8 @@ static tithe_status choose_step(run *r, tithe_error *error)
     }
     r->facts.step_size = ti_steps_at(&r->steps, 0);
     r->facts.omega_up = up.omega;
-    r->facts.omega_down = r->methods.downlink ? tithe_codec_claims(r->methods.downlink, r->size).omega : 0;
+    const tithe_codec *back = r->exchange->config.downlink;
+    r->facts.omega_down = back ? tithe_codec_claims(back, r->size).omega : 0;
     r->facts.slowdown = NAN;
     if (!r->methods.feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
         r->facts.slowdown =
@@ -156,7 +157,7 @@ static void make_theory(run *r)
     const tithe_claims claims = tithe_codec_claims(r->methods.codec, r->size);
     const bool exact = strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0;
     const bool absolute = claims.traits & TITHE_ABSOLUTE && r->methods.feedback->scaled;
-    if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->methods.downlink ||
+    if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->exchange->config.downlink ||
         r->o->momentum != 0 || r->o->local_steps > 1 || !(exact || absolute) || r->methods.tuner->tunes ||
         r->clients)
         return;
@@ -295,7 +296,8 @@ static void fill_facts(run *r)
     f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
     f->estimator = chosen.estimator;
     f->codec = chosen.codec;
-    f->downlink = chosen.downlink ? chosen.downlink : "";
+    const tithe_codec *back = r->exchange->config.downlink; /* given, or the scheme's own choice */
+    f->downlink = back ? tithe_codec_spec(back) : "";
     f->feedback = chosen.feedback;
     f->scheme = chosen.scheme;
     f->collective = chosen.collective;

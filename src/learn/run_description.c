@@ -19,7 +19,6 @@ tithe_train_options ti_run_resolved(const run *r)
     o.codec = tithe_codec_spec(r->methods.codec);
     o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
     o.feedback = r->methods.feedback->name;
-    o.downlink_feedback = r->methods.downlink_feedback->name;
     o.tuner = r->methods.tuner_spec;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
@@ -27,7 +26,9 @@ tithe_train_options ti_run_resolved(const run *r)
         o.estimator = r->estimator->name;
         o.batch = r->estimate.batch;
     }
+    if (r->methods.downlink_feedback) o.downlink_feedback = r->methods.downlink_feedback->name;
     if (!r->exchange) return o;
+    if (!o.downlink_feedback && !r->exchange->scheme->cuts) o.downlink_feedback = "none";
     o.scheme = r->exchange->scheme->name;
     o.collective = r->exchange->collective_name;
     o.leader = ti_exchange_leader_name(r->exchange);

@@ -53,10 +53,11 @@ static tithe_plan_row own_row(const tithe_plan_request *q, const tithe_scheme *s
     return ti_plan_row(q, scheme, collective, l, &rounds);
 }
 
-/* What nobody can foretell is left out, and a second name for the same thing too. */
+/* What nobody can foretell is left out, and a second name for the same thing too; and schemes for frames of all coordinates. */
 static bool is_planned(const tithe_scheme *scheme, const char *const *name)
 {
     const tithe_collective *c = tithe_scheme_collective(scheme, *name);
+    if (scheme->cuts) return false;
     for (const char *const *before = scheme->collectives; before < name; before++)
         if (tithe_scheme_collective(scheme, *before) == c) return false;
     return c->ordered;

@@ -9,7 +9,7 @@ typedef struct wanted {
     unsigned ranks;
     size_t n;
     bool measure, count_paper;
-    unsigned lanes;
+    unsigned lanes, taking_part;
     tithe_pool *pool;
 } wanted;
 
@@ -59,6 +59,7 @@ static inline group *group_start(const wanted *w, tithe_exchange_config *config)
                                       .leader = w->leader,
                                       .cost = g->cost,
                                       .count_paper = w->count_paper,
+                                      .taking_part = w->taking_part,
                                       .seed = SEED,
                                       .pool = w->pool,
                                       .lanes = w->lanes,

@@ -1,4 +1,5 @@
-/* test_kept.c - what workers and server keep from step to step: error compensation, EF21, and the server's own. */
+/* test_kept.c - what workers and server keep from step to step: error compensation, EF21, and the server's own. What owners
+ * of parts keep is in test_shards.c. */
 #include "exchange/group.h"
 
 enum { RANKS = 4, N = 517, STEPS = 12 };
@@ -11,8 +12,8 @@ static double gamma_at(unsigned step)
 /* e' = e + gamma g,  v = C(e') with a threshold of gamma lambda,  e = e' - v;  u = sum v / ranks. To the bit. */
 static void check_ec(const char *spec, bool measure)
 {
-    group *g =
-        group_make(&(wanted){.codec = spec, .feedback = "ec", .ranks = RANKS, .n = N, .measure = measure});
+    group *g = group_make(&(wanted){
+        .codec = spec, .feedback = "ec", .scheme = "gather", .ranks = RANKS, .n = N, .measure = measure});
     static float e[RANKS][N], v[N], u[N];
     memset(e, 0, sizeof e);
     const bool absolute = strncmp(spec, "threshold", 9) == 0;
@@ -75,8 +76,8 @@ static void error_compensation_keeps_what_was_not_sent(void **state)
 /* h += C(g - h) at each rank;  u = gamma * mean of all h. */
 static void check_ef21(const char *spec, bool measure)
 {
-    group *g =
-        group_make(&(wanted){.codec = spec, .feedback = "ef21", .ranks = RANKS, .n = N, .measure = measure});
+    group *g = group_make(&(wanted){
+        .codec = spec, .feedback = "ef21", .scheme = "gather", .ranks = RANKS, .n = N, .measure = measure});
     static float h[RANKS][N], v[N], change[N];
     memset(h, 0, sizeof h);
     for (unsigned k = 0; k < STEPS; k++) {
@@ -121,8 +122,10 @@ static void measuring_changes_nothing(void **state)
     (void)state;
     static const char *const specs[] = {"natural", "topk:k=20", "randk:k=9", "threshold:lambda=2"};
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
-        group *plain = group_make(&(wanted){.codec = specs[s], .ranks = RANKS, .n = N});
-        group *measured = group_make(&(wanted){.codec = specs[s], .ranks = RANKS, .n = N, .measure = true});
+        wanted w = {.codec = specs[s], .scheme = "gather", .ranks = RANKS, .n = N};
+        group *plain = group_make(&w);
+        w.measure = true;
+        group *measured = group_make(&w);
         for (unsigned k = 0; k < 3; k++) {
             float *x = gradients_make(RANKS, N, k), v[N];
             double unsent = 0, energy = 0;

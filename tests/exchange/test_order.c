@@ -8,17 +8,22 @@
 enum { RANKS = 6, N = 3001, STEPS = 4 };
 
 typedef struct method {
-    const char *codec, *feedback, *downlink, *downlink_feedback;
+    const char *codec, *feedback, *downlink, *downlink_feedback, *scheme;
 } method;
 static const method methods[] = {
-    {"all|raw", NULL, NULL, NULL},
-    {"natural", NULL, NULL, NULL},
-    {"topk:k=40", "ec", NULL, NULL},
-    {"threshold:lambda=2", "ec", NULL, NULL},
-    {"randk:k=200|natural", "ec", NULL, NULL},
-    {"topk:k=40|sign", "ef21", NULL, NULL},
-    {"natural", NULL, "natural", NULL},
-    {"topk:k=40", "ec", "topk:k=90", "ec"},
+    {"all|raw", NULL, NULL, NULL, NULL},
+    {"natural", NULL, NULL, NULL, "gather"},
+    {"topk:k=40", "ec", NULL, NULL, NULL},
+    {"threshold:lambda=2", "ec", NULL, NULL, NULL},
+    {"randk:k=200|natural", "ec", NULL, NULL, NULL},
+    {"topk:k=40|sign", "ef21", NULL, NULL, NULL},
+    {"natural", NULL, "natural", NULL, NULL},
+    {"topk:k=40", "ec", "topk:k=90", "ec", NULL},
+    {"natural", NULL, NULL, NULL, "shards"},
+    {"natural", "ec", NULL, NULL, "shards"},
+    {"topk:k=40", "ec", NULL, NULL, "shards"},
+    {"all|dither:s=7,bucket=128", "ec", "threshold:lambda=2", NULL, "shards"},
+    {"topk:k=40|sign", "ef21", NULL, NULL, "shards"},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -28,6 +33,7 @@ static wanted wanted_of(const method *m)
                     .feedback = m->feedback,
                     .downlink = m->downlink,
                     .downlink_feedback = m->downlink_feedback,
+                    .scheme = m->scheme,
                     .ranks = RANKS,
                     .n = N};
 }
@@ -116,6 +122,12 @@ static void one_rank_may_step_in_place(void **state)
 
 /* ---- ranks that skip --------------------------------------------------------------------------------------- */
 
+/* Messages of parts are another matter (test_shards.c). */
+static bool is_cut(const method *m)
+{
+    return m->scheme && strcmp(m->scheme, "shards") == 0;
+}
+
 /* A step that ranks 0 and 3 skip is the step of the others, and leaves what the two keep alone. */
 static void check_skip(const method *m)
 {
@@ -171,7 +183,7 @@ static void ranks_may_skip(void **state)
 {
     (void)state;
     for (unsigned m = 0; m < METHODS; m++)
-        if (!methods[m].downlink) check_skip(&methods[m]);
+        if (!methods[m].downlink && !is_cut(&methods[m])) check_skip(&methods[m]);
 }
 
 static void skipped_frames_are_not_sent(void **state)
@@ -341,6 +353,15 @@ static void senseless_wishes_are_refused(void **state)
         {{.codec = "topk:k=3", .feedback = "ec", .scheme = "artopk", .downlink = "natural"}, "star"},
         {{.codec = "all|raw", .collective = "rin"}, "ring|tree|star"},
         {{.codec = "all|raw", .collective = "allgather"}, "ring|tree|star"},
+        {{.codec = "topk:k=3", .feedback = "ec", .scheme = "shards", .collective = "tree"}, "ring|direct"},
+        {{.codec = "topk:keep=0.5,per=layer", .feedback = "ec", .scheme = "shards"}, "per=layer"},
+        {{.codec = "natural", .downlink = "topk:keep=0.5,per=layer", .scheme = "shards"}, "per=layer"},
+        {{.codec = "given", .scheme = "shards"}, "given"},
+        {{.codec = "topk:k=3", .feedback = "ef21", .downlink = "natural", .scheme = "shards"}, "drift"},
+        {{.codec = "randk:k=1,scale=unbiased", .feedback = "ec", .scheme = "shards"}, "contractive"},
+        {{.codec = "natural", .downlink = "natural", .downlink_feedback = "ef21", .scheme = "shards"},
+         "none or ec"},
+        {{.codec = "natural", .scheme = "shards", .leader = "auto"}, "artopk"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         wanted w = rows[i].w; /* feedback makes scale=contractive the default, so it has to be asked for */

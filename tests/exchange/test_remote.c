@@ -16,7 +16,7 @@ static const method methods[] = {
     {.codec = "all|raw", .collective = "star"},
     {.codec = "all|raw", .collective = "direct"},
     {.codec = "topk:k=10", .feedback = "ec", .collective = "tree"},
-    {.codec = "natural", .collective = "tree"},
+    {.codec = "natural", .scheme = "gather", .collective = "tree"},
     {.codec = "topk:k=10", .feedback = "ec", .scheme = "artopk"},
     {.codec = "topk:k=10", .feedback = "ec", .scheme = "artopk", .leader = "variance", .collective = "tree"},
     {.codec = "topk:k=3", .feedback = "ec", .scheme = "artopk", .leader = "auto", .collective = "direct"},
@@ -24,7 +24,18 @@ static const method methods[] = {
     {.codec = "topk:k=3|f16", .feedback = "ec", .scheme = "artopk"},
     {.codec = "mstopk:k=10", .feedback = "ec", .scheme = "artopk"},
     {.codec = "topk:k=10", .feedback = "ec"}, /* few bytes: frames are gathered */
-    {.codec = "natural"},                     /* many: messages are summed by parts */
+    {.codec = "natural", .scheme = "gather"},
+    {.codec = "natural"}, /* many: by the owners of parts */
+    {.codec = "natural", .feedback = "ec", .collective = "ring"},
+    {.codec = "all|raw", .scheme = "shards"},
+    {.codec = "all|dither:s=7,bucket=64", .feedback = "ec", .collective = "ring"},
+    {.codec = "all|dither:s=7", .downlink = "all|raw", .scheme = "shards"},
+    {.codec = "topk:k=40", .feedback = "ec", .scheme = "shards"},
+    {.codec = "topk:k=40|natural", .feedback = "ec", .scheme = "shards", .collective = "ring"},
+    {.codec = "topk:k=40|natural", .feedback = "ef21", .scheme = "shards"},
+    {.codec = "threshold:lambda=2", .feedback = "ec", .scheme = "shards", .collective = "ring"},
+    {.codec = "randk:k=30", .feedback = "ec", .downlink = "topk:k=20", .scheme = "shards"},
+    {.codec = "natural", .downlink = "threshold:lambda=4", .downlink_feedback = "ec", .scheme = "shards"},
     {.codec = "all|raw", .scheme = "gather"},
     {.codec = "topk:k=40|natural", .feedback = "ef21"},
     {.codec = "threshold:lambda=2", .feedback = "ec"},
@@ -36,6 +47,8 @@ static const method methods[] = {
     {.codec = "topk:k=10", .feedback = "ec", .skips = true},
     {.codec = "all|raw", .skips = true},
     {.codec = "natural", .scheme = "star", .skips = true},
+    {.codec = "natural", .feedback = "ec", .scheme = "shards", .skips = true},
+    {.codec = "topk:k=40", .feedback = "ec", .scheme = "shards", .collective = "ring", .skips = true},
 };
 
 static wanted wanted_of(const method *m)
@@ -47,6 +60,7 @@ static wanted wanted_of(const method *m)
                     .scheme = m->scheme,
                     .collective = m->collective,
                     .leader = m->leader,
+                    .taking_part = m->skips ? RANKS_HERE / 2 : 0,
                     .ranks = RANKS_HERE,
                     .n = LENGTH};
 }
@@ -85,6 +99,16 @@ static void *run_process(void *argument)
     return NULL;
 }
 
+/* What a rank keeps of the part that it owns is what that part keeps where all are in one place. */
+static void check_owned(tithe_exchange *apart, tithe_exchange *here, unsigned rank)
+{
+    size_t begin;
+    const size_t count = tithe_exchange_owned(apart, rank, 0, &begin);
+    const float *kept = tithe_exchange_server_kept(apart);
+    if (count && kept)
+        assert_true(same_floats(kept + begin, tithe_exchange_server_kept(here) + begin, count));
+}
+
 static void check_method(const method *m)
 {
     network net;
@@ -99,7 +123,6 @@ static void check_method(const method *m)
         g->comm.transport = &queues;
         g->comm.self = &net;
         g->comm.timeout = 60;
-        if (m->skips) config.taking_part = RANKS_HERE / 2;
         all[r] = (process){.m = m, .g = g, .rank = r};
         expect(tithe_exchange_create(&config, LENGTH, &g->ex, &g->error) == TITHE_OK, "%s: %s", m->codec,
                g->error.text);
@@ -140,6 +163,7 @@ static void check_method(const method *m)
             assert_true(
                 same_floats(tithe_exchange_kept(all[r].g->ex, r), tithe_exchange_kept(here->ex, r), LENGTH));
         assert_null(tithe_exchange_kept(all[r].g->ex, (r + 1) % RANKS_HERE));
+        check_owned(all[r].g->ex, here->ex, r);
     }
     const bool star = strcmp(tithe_exchange_last(here->ex).scheme, "star") == 0;
     const double heads =
@@ -166,8 +190,8 @@ static void updates_are_the_same_over_a_transport(void **state)
 static void absence_is_noticed(void **state)
 {
     (void)state;
-    static const char *const schemes[] = {"dense", "gather", "star"};
-    for (unsigned s = 0; s < 3; s++) {
+    static const char *const schemes[] = {"dense", "gather", "star", "shards"};
+    for (unsigned s = 0; s < 4; s++) {
         network net;
         network_open(&net, 3);
         tithe_exchange_config config;
@@ -190,8 +214,8 @@ static void absence_is_noticed(void **state)
 static void several_ranks_in_a_process_are_refused(void **state)
 {
     (void)state;
-    static const char *const schemes[] = {"dense", "gather", "star"};
-    for (unsigned s = 0; s < 3; s++) {
+    static const char *const schemes[] = {"dense", "gather", "star", "shards"};
+    for (unsigned s = 0; s < 4; s++) {
         tithe_exchange_config config;
         group *g =
             group_start(&(wanted){.codec = "all|raw", .scheme = schemes[s], .ranks = 4, .n = 8}, &config);

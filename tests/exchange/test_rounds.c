@@ -84,7 +84,6 @@ static void start(const variant *v, network *net, unsigned rank, pthread_barrier
                            .transport = &queues,
                            .self = net,
                            .timeout = 60};
-    config.taking_part = v->skips ? w->ranks / 2 : 0;
     *p = (process){.g = g,
                    .serves = serves,
                    .skips = v->skips,
@@ -170,19 +169,35 @@ static stated state_all(const variant *v)
     return s;
 }
 
+/* Do ranks own parts? And all of them? */
+static bool is_cut(const wanted *w)
+{
+    return strcmp(w->scheme, "shards") == 0;
+}
+
+static bool all_own(const wanted *w)
+{
+    return (w->n + 255) / 256 >= w->ranks;
+}
+
 /* Does a step take every round that is stated? A tree whose ranks are no power of two has branches that need not wait for
  * their level, and so has a broadcast; where not all wait for all, a leader that is no root sends its values right behind
- * its indices. Such steps may be shorter than stated, never longer. */
+ * its indices; around a ring who owns nothing waits for nobody. Such steps may be shorter than stated, never longer. */
 static bool waits_everywhere(const wanted *w)
 {
     const bool full = (w->ranks & (w->ranks - 1)) == 0, led = strcmp(w->scheme, "artopk") == 0;
     const bool rooted = strcmp(w->collective, "tree") == 0 || strcmp(w->collective, "star") == 0;
+    if (is_cut(w)) return all_own(w) || strcmp(w->collective, "direct") == 0;
     return led ? full && !rooted : full || strcmp(w->collective, "tree") != 0;
 }
 
-/* Frames of different length up a tree: the longest of a level need not be on the way of the longest of the next. */
-static bool longest_meet(const wanted *w)
+/* Frames of different length up a tree, or to owners: the longest of a level need not be on the way of the longest of the
+ * next. */
+static bool longest_meet(const variant *v)
 {
+    const wanted *w = &v->w;
+    const bool fixed = !strstr(w->codec, "topk") && !strstr(w->codec, "threshold") && !w->downlink;
+    if (is_cut(w)) return fixed && !v->skips && w->n % (256 * (size_t)w->ranks) == 0;
     return strcmp(w->scheme, "gather") != 0 || strcmp(w->collective, "tree") != 0;
 }
 
@@ -209,9 +224,12 @@ static bool is_even(const wanted *w)
     return (led ? k : w->n) % w->ranks == 0;
 }
 
-static void check_case(const variant *v)
+static void check_case(const variant *given)
 {
-    const bool waits = waits_everywhere(&v->w), exact = waits && longest_meet(&v->w);
+    variant whole = *given;
+    const variant *v = &whole;
+    whole.w.taking_part = v->skips ? v->w.ranks / 2 : 0;
+    const bool waits = waits_everywhere(&v->w), exact = waits && longest_meet(v);
     const outcome counted = run_on(v, latencies);
     stated s = {0};
     if (v->apart)
@@ -239,7 +257,7 @@ static void check_scheme(const tithe_scheme *scheme, wanted w)
             for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
                 w.n = lengths[l];
                 check_case(&(variant){.w = w, .steps = STEPS});
-                if (scheme->back) check_case(&(variant){.w = w, .apart = true, .steps = 1});
+                if (scheme->served) check_case(&(variant){.w = w, .apart = true, .steps = 1});
                 if (!scheme->forms && w.ranks % 2 == 0)
                     check_case(&(variant){.w = w, .skips = true, .steps = STEPS});
             }
@@ -250,7 +268,7 @@ static void what_is_stated_is_what_runs(void **state)
 {
     (void)state;
     static const wanted frames[] = {{.codec = "topk:keep=0.05", .feedback = "ec"},
-                                    {.codec = "natural"}, /* long frames: gather sums by parts */
+                                    {.codec = "natural"},
                                     {.codec = "threshold:lambda=5", .feedback = "ec"}};
     static const wanted led[] = {
         {.codec = "topk:keep=0.05", .feedback = "ec"},
@@ -281,6 +299,36 @@ static void long_parts_go_in_turns(void **state)
         assert_true(tithe_rounds_count(&list) == (ranks == 2 ? 2 : 4 * ranks - 5));
         check_case(&(variant){.w = w, .steps = STEPS});
     }
+}
+
+/* Where ranks own parts: frames of fixed and of other lengths, parts that are even, that are not, that some ranks lack, and
+ * parts so long that a byte tells whose turn it is. */
+static void owners_state_theirs(void **state)
+{
+    (void)state;
+    static const wanted frames[] = {{.codec = "natural"},
+                                    {.codec = "all|dither:s=7,bucket=64", .feedback = "ec"},
+                                    {.codec = "natural", .downlink = "topk:keep=0.05"},
+                                    {.codec = "topk:keep=0.05", .feedback = "ec"},
+                                    {.codec = "threshold:lambda=5", .feedback = "ec"},
+                                    {.codec = "topk:keep=0.05", .feedback = "ec", .downlink = "all|raw"}};
+    static const char *const collectives[] = {"ring", "direct"};
+    for (size_t c = 0; c < sizeof frames / sizeof *frames; c++)
+        for (unsigned over = 0; over < 2; over++)
+            for (unsigned ranks = 1; ranks <= MOST; ranks++) {
+                wanted w = frames[c];
+                const size_t lengths[] = {1, (size_t)512 * ranks, (size_t)512 * ranks - 100};
+                w.scheme = "shards";
+                w.collective = collectives[over];
+                w.ranks = ranks;
+                for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+                    w.n = lengths[l];
+                    check_case(&(variant){.w = w, .steps = STEPS});
+                    if (ranks % 2 == 0) check_case(&(variant){.w = w, .skips = true, .steps = STEPS});
+                }
+                w.n = (size_t)16640 * ranks; /* 65 KiB each */
+                if (c == 0 || c == 3) check_case(&(variant){.w = w, .steps = 1});
+            }
 }
 
 /* Each bucket states its own. */
@@ -321,7 +369,7 @@ static void work_of_codecs(void **state)
         double frame, encoded, decoded, formed;
     } expected[] = {{"dense", 0, 0, 0, 0},
                     {"gather", 10, 1, 5, 0},
-                    {"gather", 1e6, 1, 1, 0},
+                    {"shards", 10, 1.2, 2, 0},
                     {"star", 10, 2, 6, 0},
                     {"artopk", 10, 1, 2, 1}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
@@ -347,6 +395,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_stated_is_what_runs),
         cmocka_unit_test(long_parts_go_in_turns),
+        cmocka_unit_test(owners_state_theirs),
         cmocka_unit_test(buckets_state_theirs),
         cmocka_unit_test(work_of_codecs),
     };

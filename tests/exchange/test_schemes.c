@@ -109,10 +109,7 @@ static void check_gather(const char *spec, unsigned ranks)
         a.down += ranks * raw_bytes();
         a.down_cost += ranks * packets(raw_bytes());
         check_totals(g, &a, spec);
-        const double dense = N * sizeof(float);
-        const double frames =
-            step_bytes <= dense ? step_bytes : 2 * dense; /* longer: summed by parts, 2(N-1) vectors */
-        sent += (ranks - 1) * (4.0 * ranks + frames);
+        sent += (ranks - 1) * (4.0 * ranks + step_bytes);
         const tithe_exchange_record last = tithe_exchange_last(g->ex);
         assert_true(fabs(last.level - entries / ranks) < 1e-9 && last.level_least == least &&
                     last.level_most == most);
@@ -241,8 +238,10 @@ static void auto_follows_the_contract(void **state)
     static const struct {
         const char *codec, *downlink, *feedback, *scheme;
     } rows[] = {{"all|raw", NULL, NULL, "dense"},     {"raw", NULL, NULL, "dense"},
-                {"all|raw", NULL, "ec", "gather"},    {"natural", NULL, NULL, "gather"},
+                {"all|raw", NULL, "ec", "shards"},    {"natural", NULL, NULL, "shards"},
                 {"topk:k=3", NULL, "ec", "gather"},   {"topk:k=3", NULL, "ef21", "gather"},
+                {"topk:k=9", NULL, "ec", "shards"},   {"threshold:lambda=1", NULL, "ec", "gather"},
+                {"randk:k=3", NULL, NULL, "gather"},  {"stochastic:k=1", NULL, NULL, "gather"},
                 {"all|raw", "all|raw", NULL, "star"}, {"topk:k=3", "natural", "ec", "star"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (unsigned named = 0; named < 2; named++) {

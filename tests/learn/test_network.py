@@ -38,10 +38,9 @@ for n in (1, 2, 3, 4, 7, 8, 16, 33, 64):
     for collective, seconds in formulas.items():
         answer = train(*common, "--collective", collective)
         check(near(answer["seconds"], STEPS * (COMPUTE + seconds)), f"dense, {collective}, {n} workers: {answer['seconds']}")
-    answer = train(*common, "--codec", "randk:k=5", "--feedback", "none")  # frames of one length
+    answer = train(*common, "--codec", "randk:k=5", "--feedback", "none", "--scheme", "gather")  # frames of one length
     frame = answer["uplink_bytes"] / STEPS / n
-    lengths = (n - 1) * (LATENCY + 4 / BANDWIDTH)
-    gather = lengths + ((n - 1) * (LATENCY + frame / BANDWIDTH) if n * frame <= dense else formulas["direct"])
+    gather = (n - 1) * (LATENCY + 4 / BANDWIDTH) + (n - 1) * (LATENCY + frame / BANDWIDTH)
     check(near(answer["seconds"], STEPS * (COMPUTE + gather)), f"gather, {n} workers: {answer['seconds']}, {STEPS * (COMPUTE + gather)}")
     answer = train(*common, "--codec", "natural", "--downlink", "natural")
     up, down = answer["uplink_bytes"] / STEPS / n, answer["downlink_bytes"] / STEPS / n

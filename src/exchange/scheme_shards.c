@@ -1,0 +1,407 @@
+/* scheme_shards.c - every rank owns a part: all send it their frames of that part, it adds them in rank order, compresses the sum
+ * once, and sends that frame to all.
+ *
+ * Bidirectional compression without a server (horvath2022natural: C_W on the way to the owner, C_M on the way back): a
+ * rank sends about 2(N-1)/N of one frame, whatever N is. Owners keep what they did not send, as a server does.
+ *
+ * Over a ring, frames go to the owners in turns, to the t-th neighbour in turn t, and the owners' frames are passed on
+ * from neighbour to neighbour. Over `direct` everybody sends to everybody at once, twice. */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/spec.h"
+#include "codec/codec.h"
+#include "coll/coll.h"
+#include "exchange/shards.h"
+
+enum { HEAD_BYTES = 4 };
+
+/* Does the selector go by layers, which parts cut through? */
+static bool goes_by_layers(const tithe_codec *codec)
+{
+    const int per = ti_spec_find(codec->selector->params, "per");
+    return per >= 0 && codec->selector_params[per] > 0;
+}
+
+static const char *refuse(const tithe_exchange_config *config)
+{
+    const tithe_selector *selector = config->codec->selector;
+    if (goes_by_layers(config->codec) || (config->downlink && goes_by_layers(config->downlink)))
+        return "The scheme 'shards' cuts through layers: leave per=layer out, or take `bucket=layer`.";
+    if (selector->source == TITHE_INDICES_GIVEN)
+        return "The scheme 'shards' cuts the vector, and indices that are given hold for the whole: take "
+               "another selector.";
+    if (config->shared_level)
+        return "The scheme 'shards' has a level for each part: take `level=local`, or `scheme=gather`.";
+    if (config->feedback && config->feedback->aggregates && config->downlink &&
+        !ti_exchange_sums_whole(config->downlink))
+        return "Under ef21 a compressed way back would let the owners' estimates drift away: take "
+               "`feedback=ec`, or `downlink=raw`.";
+    return NULL;
+}
+
+/* Where the frames of all ranks together would be longer than what an all-reduce moves, two dense vectors. Frames of all
+ * coordinates would, or nearly so, with three ranks and more. A level that is open may be any. */
+static bool suits(const tithe_exchange_config *config, size_t n)
+{
+    const tithe_codec *codec = config->codec;
+    const unsigned size = config->comm->size;
+    if (config->downlink || refuse(config)) return false;
+    if (codec->selector->source == TITHE_INDICES_ALL) return size >= 3;
+    if (!codec->has_level || codec->selector->absolute) return false;
+    const size_t entries = ti_codec_likely_count(codec, n);
+    return size * (double)tithe_codec_length(codec, n, entries, TITHE_EXCHANGE) >
+           2.0 * sizeof(float) * (double)n;
+}
+
+/* Short parts go at once, which takes the fewest rounds; long ones would share every link. */
+static const char *default_collective(const tithe_exchange_config *config, size_t n)
+{
+    return ti_direct_in_turns(config->comm->size, n) ? "ring" : "direct";
+}
+
+/* ---- messages -------------------------------------------------------------------------------------------- */
+
+/* A frame, and its length ahead of it where the other side cannot know that. */
+static tithe_status send_frame(tithe_exchange *ex, unsigned to, const uint8_t *frame, size_t length,
+                               bool head, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    uint8_t *bytes = ex->length_bytes + (size_t)to * HEAD_BYTES; /* which stay until the next flush */
+    put_u32(bytes, (uint32_t)length);
+    tithe_status status = head ? ti_comm_send(comm, comm->first, to, bytes, HEAD_BYTES, error) : TITHE_OK;
+    if (!status && length) status = ti_comm_send(comm, comm->first, to, frame, length, error);
+    return status;
+}
+
+static tithe_status receive_frame(tithe_comm *comm, unsigned from, uint8_t *frame, size_t room, size_t fixed,
+                                  size_t *length, tithe_error *error)
+{
+    uint8_t bytes[HEAD_BYTES];
+    *length = fixed;
+    if (!fixed) {
+        const tithe_status status = ti_comm_receive(comm, comm->first, from, bytes, HEAD_BYTES, error);
+        if (status) return status;
+        *length = get_u32(bytes);
+    }
+    if (*length > room)
+        return ti_fail(error, TITHE_E_CORRUPT, from,
+                       "Rank %u announces a frame of %zu bytes; the longest has %zu.", from, *length, room);
+    if (*length == 0) return TITHE_OK; /* it does not take part */
+    return ti_comm_receive(comm, comm->first, from, frame, *length, error);
+}
+
+/* ---- to the owners --------------------------------------------------------------------------------------- */
+
+static unsigned after(const tithe_comm *comm, unsigned turn)
+{
+    return (comm->first + turn) % comm->size;
+}
+
+static tithe_status send_share(tithe_exchange *ex, unsigned to, tithe_error *error)
+{
+    const shards *s = ex->own;
+    const unsigned part = s->part[to];
+    const exchange_worker *w = ex->workers;
+    if (part == s->count) return TITHE_OK;
+    const size_t length = w->state == WORKER_PUT ? s->up.info[part].bytes : 0;
+    return send_frame(ex, to, shard_frame(w, &s->up, part), length, s->heads, error);
+}
+
+static tithe_status receive_share(tithe_exchange *ex, unsigned from, tithe_error *error)
+{
+    shards *s = ex->own;
+    if (s->mine == s->count) return TITHE_OK;
+    return receive_frame(ex->config.comm, from, s->inbox + from * s->inbox_room, s->inbox_room,
+                         s->heads ? 0 : s->up.fixed[s->mine], &s->came[from], error);
+}
+
+/* Tell the one who sends next that nothing else is on its way to us, and hear the same from the one to whom we send. */
+static tithe_status wait_for_turn(tithe_exchange *ex, unsigned to, unsigned from, tithe_error *error)
+{
+    static const uint8_t go = 1;
+    tithe_comm *comm = ex->config.comm;
+    const shards *s = ex->own;
+    uint8_t heard;
+    tithe_status status = TITHE_OK;
+    if (s->mine < s->count) status = ti_comm_send(comm, comm->first, from, &go, sizeof go, error);
+    if (!status && s->part[to] < s->count)
+        status = ti_comm_receive(comm, comm->first, to, &heard, sizeof heard, error);
+    return status;
+}
+
+static tithe_status scatter_in_turns(tithe_exchange *ex, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    const bool told = ti_direct_in_turns(comm->size, ex->n);
+    tithe_status status = TITHE_OK;
+    for (unsigned turn = 1; turn < comm->size && !status; turn++) {
+        const unsigned to = after(comm, turn), from = after(comm, comm->size - turn);
+        if (told && turn > 1) status = wait_for_turn(ex, to, from, error);
+        if (!status) status = send_share(ex, to, error);
+        if (!status) status = receive_share(ex, from, error);
+        if (!status) status = ti_comm_flush(comm, error);
+    }
+    return status;
+}
+
+static tithe_status scatter_at_once(tithe_exchange *ex, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    tithe_status status = TITHE_OK;
+    for (unsigned turn = 1; turn < comm->size && !status; turn++)
+        status = send_share(ex, after(comm, turn), error);
+    for (unsigned turn = 1; turn < comm->size && !status; turn++)
+        status = receive_share(ex, after(comm, comm->size - turn), error);
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+/* A rank's frame of a part, wherever it is. NULL: it takes no part in this step. */
+static const uint8_t *share_of(const tithe_exchange *ex, unsigned rank, unsigned part, size_t *length)
+{
+    const shards *s = ex->own;
+    const tithe_comm *comm = ex->config.comm;
+    if (!comm_is_local(comm, rank)) {
+        *length = s->came[rank];
+        return *length ? s->inbox + rank * s->inbox_room : NULL;
+    }
+    const exchange_worker *w = &ex->workers[rank - comm->first];
+    *length = s->up.info[(rank - comm->first) * s->count + part].bytes;
+    return w->state == WORKER_PUT ? shard_frame(w, &s->up, part) : NULL;
+}
+
+/* The owner's work: the sum in rank order, and its frame. */
+static tithe_status own(tithe_exchange *ex, unsigned part, tithe_error *error)
+{
+    const shards *s = ex->own;
+    tithe_status status = TITHE_OK;
+    memset(ex->sum + s->begin[part], 0, shard_length(s, part) * sizeof *ex->sum);
+    for (unsigned r = 0; r < ex->config.comm->size && !status; r++) {
+        size_t length;
+        const uint8_t *frame = share_of(ex, r, part, &length);
+        if (frame) status = ti_shards_add(ex, r, part, frame, length, error);
+    }
+    return status ? status : ti_shards_answer(ex, part, error);
+}
+
+/* ---- and back -------------------------------------------------------------------------------------------- */
+
+/* Who owns nothing sends nothing, but passes on. */
+static void list_blocks(const tithe_exchange *ex)
+{
+    const shards *s = ex->own;
+    for (unsigned r = 0; r < ex->config.comm->size; r++) {
+        const unsigned part = s->part[r];
+        ex->lengths[r] = part == s->count ? 0
+                         : s->back.fixed  ? s->back.fixed[part]
+                                          : s->back.info[part].bytes;
+        ex->blocks[r] = part == s->count ? ex->server.frame : shard_frame(&ex->server, &s->back, part);
+    }
+}
+
+static tithe_status gather_lengths(tithe_exchange *ex, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    shards *s = ex->own;
+    for (unsigned r = 0; r < comm->size; r++) {
+        ex->blocks[r] = ex->length_bytes + (size_t)r * HEAD_BYTES;
+        ex->lengths[r] = HEAD_BYTES;
+    }
+    put_u32(ex->blocks[comm->first], s->mine < s->count ? (uint32_t)s->back.info[s->mine].bytes : 0);
+    tithe_status status = tithe_all_gather(comm, ex->collective, ex->blocks, ex->lengths, error);
+    for (unsigned p = 0; p < s->count && !status; p++) {
+        const size_t length = get_u32(ex->length_bytes + (size_t)s->owner[p] * HEAD_BYTES);
+        s->back.info[p].bytes = length;
+        if (length > s->back.at[p + 1] - s->back.at[p])
+            status = ti_fail(error, TITHE_E_CORRUPT, s->owner[p],
+                             "Rank %u announces a frame of %zu bytes; the longest has %zu.", s->owner[p],
+                             length, s->back.at[p + 1] - s->back.at[p]);
+    }
+    return status;
+}
+
+static tithe_status pass_around(tithe_exchange *ex, tithe_error *error)
+{
+    const shards *s = ex->own;
+    const tithe_status status = s->back.fixed ? TITHE_OK : gather_lengths(ex, error);
+    if (status) return status;
+    list_blocks(ex);
+    for (unsigned p = 0; p < s->count; p++) s->back.info[p].bytes = ex->lengths[s->owner[p]];
+    return tithe_all_gather(ex->config.comm, ex->collective, ex->blocks, ex->lengths, error);
+}
+
+static tithe_status hand_out_at_once(tithe_exchange *ex, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    shards *s = ex->own;
+    tithe_status status = TITHE_OK;
+    for (unsigned turn = 1; s->mine < s->count && turn < comm->size && !status; turn++)
+        status = send_frame(ex, after(comm, turn), shard_frame(&ex->server, &s->back, s->mine),
+                            s->back.info[s->mine].bytes, !s->back.fixed, error);
+    for (unsigned turn = 1; turn < comm->size && !status; turn++) {
+        const unsigned from = after(comm, comm->size - turn), part = s->part[from];
+        if (part == s->count) continue;
+        status = receive_frame(comm, from, shard_frame(&ex->server, &s->back, part),
+                               s->back.at[part + 1] - s->back.at[part],
+                               s->back.fixed ? s->back.fixed[part] : 0, &s->back.info[part].bytes, error);
+    }
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------- */
+
+/* Of the frames to the owners, as far as they are known here: how long the longest of a turn is, on average, and all
+ * of them together. At once, it is what the busiest link carries that counts. */
+static void describe(tithe_exchange *ex)
+{
+    const shards *s = ex->own;
+    const tithe_comm *comm = ex->config.comm;
+    tithe_step_shape *shape = &ex->shape;
+    double longest = 0;
+    shape->shares = shape->share_frames = 0;
+    for (unsigned turn = 1; turn < comm->size; turn++) {
+        double here = 0;
+        for (unsigned p = 0; p < s->count; p++) {
+            const unsigned from = (s->owner[p] + comm->size - turn) % comm->size;
+            if (!comm_is_local(comm, from)) continue;
+            const unsigned local = from - comm->first;
+            const bool put = ex->workers[local].state == WORKER_PUT;
+            const double bytes = put ? (double)s->up.info[local * s->count + p].bytes : 0;
+            here = fmax(here, bytes);
+            shape->shares += bytes;
+            shape->share_frames += put;
+        }
+        longest += here;
+    }
+    shape->share = comm->size > 1 ? longest / (comm->size - 1.0) : 0;
+    shape->owners = s->count;
+    shape->heads = s->heads;
+    shape->back_heads = !s->back.fixed;
+    shape->parts.lengths = ex->lengths;
+}
+
+static void count(tithe_exchange *ex)
+{
+    const shards *s = ex->own;
+    const tithe_exchange_config *c = &ex->config;
+    tithe_exchange_totals *t = &ex->totals;
+    for (unsigned i = 0; i < c->comm->local; i++) {
+        const exchange_worker *w = &ex->workers[i];
+        for (unsigned p = 0; p < s->count; p++) {
+            if (s->owner[p] == c->comm->first + i) continue; /* it stays here */
+            const size_t n = shard_length(s, p);
+            const tithe_frame_info *up = &s->up.info[i * s->count + p], *back = &s->back.info[p];
+            if (w->state == WORKER_PUT) {
+                const double paper = tithe_codec_paper_bits(ex->up.codec, n, up->entries);
+                t->uplink_bytes += (double)up->bytes;
+                t->paper_bits += paper;
+                t->cost += tithe_cost_of(w->cost, c->count_paper ? paper : 8.0 * (double)up->bytes);
+            }
+            const double paper = tithe_codec_paper_bits(ex->down.codec, n, back->entries);
+            t->downlink_bytes += (double)back->bytes;
+            t->downlink_cost += tithe_cost_of(w->cost, c->count_paper ? paper : 8.0 * (double)back->bytes);
+        }
+    }
+}
+
+static tithe_status exchange_here(tithe_exchange *ex, tithe_error *error)
+{
+    const shards *s = ex->own;
+    tithe_status status = TITHE_OK;
+    for (unsigned p = 0; p < s->count && !status; p++) status = own(ex, p, error);
+    return status;
+}
+
+/* In turns where the collective passes blocks on from rank to rank. */
+static tithe_status exchange_remote(tithe_exchange *ex, tithe_error *error)
+{
+    const shards *s = ex->own;
+    const bool turns = ex->collective->gather != NULL;
+    tithe_status status = turns ? scatter_in_turns(ex, error) : scatter_at_once(ex, error);
+    if (!status && s->mine < s->count) status = own(ex, s->mine, error);
+    if (status) return status;
+    return turns ? pass_around(ex, error) : hand_out_at_once(ex, error);
+}
+
+static void rounds(const tithe_step_shape *shape, tithe_rounds *list);
+
+static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    const shards *s = ex->own;
+    tithe_status status = exchange_is_remote(ex) ? exchange_remote(ex, error) : exchange_here(ex, error);
+    for (unsigned p = 0; p < s->count && !status; p++)
+        status = ti_shards_take(ex, p, s->back.info[p].bytes, update, error);
+    if (status) return status;
+    list_blocks(ex);
+    describe(ex);
+    count(ex);
+    if (exchange_is_remote(ex)) return TITHE_OK;
+    tithe_rounds list;
+    tithe_rounds_start(&list);
+    rounds(&ex->shape, &list);
+    ti_coll_count(ex->config.comm, &list);
+    return TITHE_OK;
+}
+
+/* To the owners: in turns, ahead of all but the first a byte where parts are long; or in one round. */
+static void scatter_rounds(const tithe_step_shape *shape, bool turns, tithe_rounds *list)
+{
+    const double others = shape->ranks - 1.0, offered = others * shape->owners;
+    const double head = shape->heads ? HEAD_BYTES : 0;
+    const double sent = shape->shares + head * offered;
+    const double messages = shape->share_frames + (shape->heads ? offered : 0);
+    if (turns) {
+        tithe_rounds_add(list, (tithe_round){others, shape->share + head, sent, messages, TITHE_ALL_SEND});
+        if (!ti_direct_in_turns(shape->ranks, (size_t)shape->n)) return;
+        const double told = others - 1;
+        tithe_rounds_add(list,
+                         (tithe_round){told, 1, told * shape->owners, told * shape->owners, TITHE_ALL_SEND});
+        return;
+    }
+    tithe_rounds_add(list, (tithe_round){1, others * (shape->share + head), sent, messages, TITHE_ALL_SEND});
+}
+
+static void back_rounds(const tithe_step_shape *shape, bool turns, tithe_rounds *list)
+{
+    const double others = shape->ranks - 1.0, head = shape->back_heads ? HEAD_BYTES : 0;
+    if (turns) {
+        const tithe_blocks lengths = {.count = shape->ranks, .length = HEAD_BYTES};
+        if (shape->back_heads) shape->collective->gather_rounds(&lengths, list);
+        shape->collective->gather_rounds(&shape->parts, list);
+        return;
+    }
+    const double all = tithe_blocks_sum(&shape->parts, 0, shape->ranks) + head * shape->owners;
+    const double busiest = others * (tithe_blocks_max(&shape->parts) + head);
+    tithe_rounds_add(list,
+                     (tithe_round){1, busiest, others * all,
+                                   others * shape->owners * (shape->back_heads ? 2 : 1), TITHE_ALL_SEND});
+}
+
+static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
+{
+    const bool turns = shape->collective->gather != NULL;
+    if (shape->ranks > 1) {
+        scatter_rounds(shape, turns, list);
+        back_rounds(shape, turns, list);
+    }
+    list->encoded += 1 + 1.0 / shape->ranks; /* all parts, and the sum of its own */
+    list->decoded += 2;                      /* its part of all ranks, and all parts of the update */
+}
+
+static const char *const collectives[] = {"ring", "direct", NULL};
+
+const tithe_scheme ti_scheme_shards = {
+    .name = "shards",
+    .summary = "each rank owns a part: frames to the owners, and one frame of each sum back to all",
+    .paper = "horvath2022natural",
+    .back = true,
+    .cuts = true,
+    .collectives = collectives,
+    .suits = suits,
+    .collective = default_collective,
+    .refuse = refuse,
+    .open = ti_shards_open,
+    .close = ti_shards_close,
+    .run = run,
+    .rounds = rounds,
+};

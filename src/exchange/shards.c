@@ -1,0 +1,271 @@
+/* shards.c - see shards.h. Parts begin at multiples of the quantizer's bucket, and hold at least SHARD_LEAST numbers, so that a
+ * short vector does not travel as headers. */
+#include "exchange/shards.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "codec/codec.h"
+#include "kernels/kernels.h"
+
+enum { SHARD_LEAST = 256 };
+
+/* ---- layout ---------------------------------------------------------------------------------------------- */
+
+static size_t bucket_of(const tithe_codec *codec)
+{
+    const size_t bucket = codec->quantizer->bucket ? codec->quantizer->bucket(codec->quantizer_params) : 1;
+    return bucket ? bucket : 1;
+}
+
+/* Parts begin at multiples of this. */
+static size_t grain_of(const tithe_codec *codec, size_t n)
+{
+    const size_t bucket = bucket_of(codec);
+    if (bucket >= n) return n ? n : 1;
+    return bucket * ((SHARD_LEAST + bucket - 1) / bucket);
+}
+
+static size_t begin_of(size_t n, size_t grain, unsigned ranks, unsigned rank)
+{
+    const size_t grains = n / grain + (n % grain != 0);
+    const size_t begin = (size_t)((double)grains * rank / ranks) * grain;
+    return begin < n ? begin : n;
+}
+
+static void lay_out(shards *s, size_t n, size_t grain, unsigned ranks)
+{
+    for (unsigned r = 0; r < ranks; r++) {
+        const size_t begin = begin_of(n, grain, ranks, r),
+                     end = r + 1 < ranks ? begin_of(n, grain, ranks, r + 1) : n;
+        s->part[r] = UINT32_MAX;
+        if (begin == end) continue;
+        s->begin[s->count] = begin;
+        s->owner[s->count] = r;
+        s->part[r] = s->count++;
+    }
+    s->begin[s->count] = n;
+    for (unsigned r = 0; r < ranks; r++)
+        if (s->part[r] == UINT32_MAX) s->part[r] = s->count;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------- */
+
+static void *room(size_t count, size_t size, bool *enough)
+{
+    void *p = calloc(count ? count : 1, size);
+    if (!p) *enough = false;
+    return p;
+}
+
+/* Where frames lie, one behind the other with room for the longest, and how long they are if that is known. */
+static bool lay_out_frames(const shards *s, const tithe_codec *codec, size_t n, size_t sets,
+                           shard_frames *way)
+{
+    bool enough = true, fixed = true;
+    way->at = room(s->count + 1u, sizeof *way->at, &enough);
+    way->fixed = room(s->count, sizeof *way->fixed, &enough);
+    way->info = room(sets * s->count, sizeof *way->info, &enough);
+    for (unsigned p = 0; enough && p < s->count; p++) {
+        const size_t length = shard_length(s, p);
+        const tithe_codec at = ti_codec_at(codec, ti_codec_level_of_part(codec, length, n));
+        way->at[p + 1] = way->at[p] + tithe_codec_bound(codec, length);
+        way->fixed[p] = tithe_codec_fixed_length(&at, length);
+        fixed = fixed && way->fixed[p];
+    }
+    if (!fixed) {
+        free(way->fixed);
+        way->fixed = NULL;
+    }
+    return enough;
+}
+
+static bool make_frame(const shards *s, const shard_frames *way, exchange_worker *w)
+{
+    bool enough = true;
+    free(w->frame); /* which had room for that of the whole vector */
+    w->frame = room(way->at[s->count] + 1, 1, &enough);
+    return enough;
+}
+
+static bool make_room(tithe_exchange *ex, shards *s)
+{
+    const tithe_comm *comm = ex->config.comm;
+    bool enough = true;
+    s->owner = room(comm->size, sizeof *s->owner, &enough);
+    s->part = room(comm->size, sizeof *s->part, &enough);
+    s->begin = room(comm->size + 1u, sizeof *s->begin, &enough);
+    s->came = room(comm->size, sizeof *s->came, &enough);
+    if (!enough) return false;
+    lay_out(s, ex->n, grain_of(ex->config.codec, ex->n), comm->size);
+    s->mine = comm->first < comm->size ? s->part[comm->first] : s->count;
+    enough = lay_out_frames(s, ex->up.codec, ex->n, comm->local, &s->up) &&
+             lay_out_frames(s, ex->down.codec, ex->n, 1, &s->back);
+    for (unsigned i = 0; enough && i < comm->local; i++) enough = make_frame(s, &s->up, &ex->workers[i]);
+    enough = enough && make_frame(s, &s->back, &ex->server);
+    const unsigned all = ex->config.taking_part;
+    s->heads = !s->up.fixed || (all && all < comm->size);
+    if (enough && exchange_is_remote(ex) && s->mine < s->count) {
+        s->inbox_room = s->up.at[s->mine + 1] - s->up.at[s->mine];
+        s->inbox = room(comm->size, s->inbox_room, &enough);
+    }
+    return enough;
+}
+
+tithe_status ti_shards_open(tithe_exchange *ex, tithe_error *error)
+{
+    shards *s = calloc(1, sizeof *s);
+    ex->own = s;
+    if (s && make_room(ex, s)) return TITHE_OK;
+    return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the frames of %u parts.",
+                   ex->config.comm->size);
+}
+
+static void close_frames(shard_frames *way)
+{
+    free(way->at);
+    free(way->fixed);
+    free(way->info);
+}
+
+void ti_shards_close(tithe_exchange *ex)
+{
+    shards *s = ex->own;
+    if (!s) return;
+    close_frames(&s->up);
+    close_frames(&s->back);
+    free(s->owner);
+    free(s->part);
+    free(s->begin);
+    free(s->came);
+    free(s->inbox);
+    free(s);
+}
+
+/* ---- a part, compressed and back ------------------------------------------------------------------------- */
+
+/* Every part has randomness of its own. */
+tithe_call ti_shards_call(const tithe_exchange *ex, const tithe_codec *codec, unsigned rank, unsigned part,
+                          const exchange_lane *lane, size_t scratch_size)
+{
+    const shards *s = ex->own;
+    tithe_call call = ti_exchange_call(ex, rank, lane->scratch, scratch_size);
+    call.tensor = ex->tensor * ex->config.comm->size + part;
+    call.segments = NULL;
+    call.segment_count = 0;
+    call.level = ti_codec_level_of_part(codec, shard_length(s, part), ex->n);
+    return call;
+}
+
+/* The same way, for a part of its vectors. */
+static exchange_way way_of(const shards *s, const exchange_way *whole, const shard_frames *frames,
+                           unsigned part)
+{
+    exchange_way way = *whole;
+    way.n = shard_length(s, part);
+    way.capacity = frames->at[part + 1] - frames->at[part];
+    return way;
+}
+
+static exchange_worker worker_of(const shards *s, const exchange_worker *whole, const shard_frames *frames,
+                                 unsigned part)
+{
+    exchange_worker w = {.cost = whole->cost, .frame = shard_frame(whole, frames, part), .reason = ""};
+    if (whole->kept) w.kept = whole->kept + s->begin[part];
+    return w;
+}
+
+tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
+                           double gamma, tithe_pool *pool, tithe_error *error)
+{
+    const shards *s = ex->own;
+    const unsigned local = (unsigned)(w - ex->workers);
+    /* A part that is refused must not find others kept already. */
+    tithe_status status = ex->up.feedback->keeps ? ti_exchange_expect_finite(g, ex->n, error) : TITHE_OK;
+    w->info = (tithe_frame_info){0};
+    w->energy = w->unsent = 0;
+    for (unsigned p = 0; p < s->count && !status; p++) {
+        const exchange_way way = way_of(s, &ex->up, &s->up, p);
+        exchange_worker one = worker_of(s, w, &s->up, p);
+        tithe_call call =
+            ti_shards_call(ex, way.codec, ex->config.comm->first + local, p, lane, way.scratch_size);
+        call.pool = pool;
+        status =
+            ti_exchange_compress(&way, &one, lane, &call, g + s->begin[p], gamma, ex->config.measure, error);
+        if (status == TITHE_E_NONFINITE) /* where in the whole vector? */
+            ti_exchange_expect_finite(g, ex->n, error);
+        s->up.info[local * s->count + p] = one.info;
+        w->info.bytes += one.info.bytes;
+        w->info.entries += one.info.entries;
+        w->energy += one.energy;
+        w->unsent += one.unsent;
+        w->reason = one.reason;
+    }
+    return status;
+}
+
+tithe_status ti_shards_add(tithe_exchange *ex, unsigned rank, unsigned part, const uint8_t *frame,
+                           size_t length, tithe_error *error)
+{
+    const shards *s = ex->own;
+    const double start = clock_now();
+    tithe_call call = ti_shards_call(ex, ex->up.codec, rank, part, &ex->lanes[0], ex->up.scratch_size);
+    call.pool = ex->config.pool;
+    const tithe_status status = tithe_decode_add(ex->up.codec, &call, frame, length, 1,
+                                                 ex->sum + s->begin[part], shard_length(s, part), error);
+    ex->totals.decode += clock_now() - start;
+    return status;
+}
+
+/* Owners draw as the rank behind the last, as a server does. */
+static tithe_call back_call(const tithe_exchange *ex, unsigned part)
+{
+    tithe_call call = ti_shards_call(ex, ex->down.codec, ex->config.comm->size, part, &ex->server_lane,
+                                     ex->down.scratch_size);
+    call.pool = ex->config.pool;
+    return call;
+}
+
+tithe_status ti_shards_answer(tithe_exchange *ex, unsigned part, tithe_error *error)
+{
+    shards *s = ex->own;
+    const exchange_way way = way_of(s, &ex->down, &s->back, part);
+    exchange_worker one = worker_of(s, &ex->server, &s->back, part);
+    tithe_call call = back_call(ex, part);
+    const double start = clock_now();
+    const tithe_status status =
+        ti_exchange_compress_back(ex, &way, &one, &call, ex->sum + s->begin[part], error);
+    ex->totals.encode += clock_now() - start;
+    s->back.info[part] = one.info;
+    return status;
+}
+
+tithe_status ti_shards_take(tithe_exchange *ex, unsigned part, size_t length, float *update,
+                            tithe_error *error)
+{
+    shards *s = ex->own;
+    const double start = clock_now();
+    const tithe_call call = back_call(ex, part);
+    const tithe_codec *codec = ex->down.codec;
+    const uint8_t *frame = shard_frame(&ex->server, &s->back, part);
+    float *at = update + s->begin[part];
+    const size_t n = shard_length(s, part);
+    const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps);
+    memset(at, 0, n * sizeof *at);
+    s->back.info[part] = (tithe_frame_info){.bytes = length, .entries = n};
+    tithe_status status = TITHE_OK;
+    if (codec->selector->source != TITHE_INDICES_ALL) /* how many came is counted, too */
+        status = tithe_frame_check(codec, &call, frame, length, n, &s->back.info[part], error);
+    if (!status) status = tithe_decode_add(codec, &call, frame, length, (float)weight, at, n, error);
+    ex->totals.decode += clock_now() - start;
+    return status;
+}
+
+size_t ti_shards_owned(const tithe_exchange *ex, unsigned rank, size_t *begin)
+{
+    const shards *s = ex->own;
+    const unsigned part = s->part[rank];
+    *begin = part < s->count ? s->begin[part] : ex->n;
+    return part < s->count ? shard_length(s, part) : 0;
+}

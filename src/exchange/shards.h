@@ -1,0 +1,58 @@
+/* shards.h - a vector in parts, each with a rank that owns it: where they lie, and their frames. */
+#ifndef EXCHANGE_SHARDS_H
+#define EXCHANGE_SHARDS_H
+
+#include "exchange/exchange.h"
+
+/* One way of the frames: to the owners, or back from them. */
+typedef struct shard_frames {
+    size_t *at;             /* where the frame of a part begins; with the end of the last one */
+    size_t *fixed;          /* their lengths, where these are known beforehand; otherwise NULL */
+    tithe_frame_info *info; /* of each part; to the owners, of all parts of a local rank, then of the next */
+} shard_frames;
+
+typedef struct shards {
+    unsigned count;  /* parts, all of which hold numbers; fewer than ranks where the vector is short */
+    unsigned mine;   /* the part of this process's first rank; `count`: it owns none */
+    unsigned *owner; /* of each part: ascending ranks */
+    unsigned *part;  /* of each rank; `count`: none */
+    size_t *begin;   /* with the end of the last one */
+    shard_frames up, back;
+    bool heads;     /* lengths go ahead of the frames to the owners: they differ, or somebody may skip */
+    uint8_t *inbox; /* frames of the other ranks for the part of this process, inbox_room bytes each */
+    size_t inbox_room;
+    size_t *came; /* their lengths, by rank */
+} shards;
+
+/* The layout for a vector and its codecs, and memory for all frames; sets ex->own. */
+tithe_status ti_shards_open(tithe_exchange *ex, tithe_error *error);
+void ti_shards_close(tithe_exchange *ex);
+
+static inline size_t shard_length(const shards *s, unsigned part)
+{
+    return s->begin[part + 1] - s->begin[part];
+}
+
+static inline uint8_t *shard_frame(const exchange_worker *w, const shard_frames *way, unsigned part)
+{
+    return w->frame + way->at[part];
+}
+
+/* The call that encodes or decodes the frame of a part; rank `size` is the owner's way back. */
+tithe_call ti_shards_call(const tithe_exchange *ex, const tithe_codec *codec, unsigned rank, unsigned part,
+                          const exchange_lane *lane, size_t scratch_size);
+/* Compress all parts of a local rank. */
+tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
+                           double gamma, tithe_pool *pool, tithe_error *error);
+/* Add a rank's frame of a part to ex->sum. */
+tithe_status ti_shards_add(tithe_exchange *ex, unsigned rank, unsigned part, const uint8_t *frame,
+                           size_t length, tithe_error *error);
+/* Compress the sum of a part, as its owner does. */
+tithe_status ti_shards_answer(tithe_exchange *ex, unsigned part, tithe_error *error);
+/* Set the part's numbers of the update from its owner's frame. */
+tithe_status ti_shards_take(tithe_exchange *ex, unsigned part, size_t length, float *update,
+                            tithe_error *error);
+/* The numbers that a rank owns: how many, and from where on. */
+size_t ti_shards_owned(const tithe_exchange *ex, unsigned rank, size_t *begin);
+
+#endif
