@@ -166,10 +166,16 @@ TITHE_API tithe_status tithe_train_options_resume(tithe_train_options *options, 
 
 /* ---- what comes of it ----------------------------------------------------------------------------------- */
 
-/* What was found out before the first step. */
+/* What was found out before the first step. Texts that are pointers are static. */
 typedef struct tithe_train_facts {
-    const tithe_data *data;
+    const tithe_data *data; /* NULL in a result, as is the next: they are gone by then */
     const tithe_problem *problem;
+    char data_name[128];     /* as a person would call it */
+    uint64_t rows, features; /* of the whole data set */
+    unsigned workers;
+    uint64_t seed;
+    char model[128];
+    double l2;
     tithe_constants constants;
     tithe_unified unified;
     double script_L; /* of the sampling that is used */
@@ -178,9 +184,10 @@ typedef struct tithe_train_facts {
     double step_size;            /* of step 0 */
     double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
     double slowdown; /* predicted for compression both ways (horvath2022natural); NAN: no prediction */
-    const char *estimator, *codec, *downlink, *feedback, *scheme, *collective, *tuner, *cost, *cost_unit;
-    unsigned buckets; /* messages of a worker in a step */
-    size_t raw_bytes; /* of one uncompressed message */
+    const char *estimator, *feedback, *scheme, *collective, *tuner, *transport, *cost_unit;
+    char codec[256], downlink[256], cost[1024]; /* specs; downlink "": all|raw */
+    unsigned buckets;                           /* messages of a worker in a step */
+    size_t raw_bytes;                           /* of one uncompressed message */
 } tithe_train_facts;
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
@@ -203,10 +210,8 @@ typedef struct tithe_train_result {
     double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
     tithe_link link;      /* at the end, as its messages showed it (link_estimate.h) */
     double probe_bytes;   /* sent to find that out, by all processes; not in sent_bytes */
-    unsigned buckets;     /* messages of a worker in a step */
+    tithe_train_facts facts;
     tithe_complexity complexity;
-    tithe_constants constants;
-    char codec[256], downlink[256], scheme[32], collective[32], tuner[32], estimator[32];
     double *x; /* the final iterate, if the caller gave room (it is not allocated here); may be NULL */
     size_t x_room;
 } tithe_train_result;

@@ -291,14 +291,22 @@ static void fill_facts(run *r)
     f->optimum = r->optimum.certified ? r->optimum.loss : NAN;
     f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
     f->estimator = chosen.estimator;
-    f->codec = chosen.codec;
-    f->downlink = chosen.downlink ? chosen.downlink : "";
     f->feedback = chosen.feedback;
     f->scheme = chosen.scheme;
     f->collective = chosen.collective;
     f->tuner = chosen.tuner;
-    f->cost = tithe_cost_spec(r->costs[0]);
+    f->transport = r->comm->transport ? r->comm->transport->name : "inproc";
     f->cost_unit = tithe_cost_unit(r->costs[0]);
+    f->rows = r->share->total_rows;
+    f->features = r->share->features;
+    f->workers = chosen.workers;
+    f->seed = chosen.seed;
+    f->l2 = r->problem.l2;
+    snprintf(f->data_name, sizeof f->data_name, "%s", r->share->name);
+    snprintf(f->model, sizeof f->model, "%s", r->problem.spec);
+    snprintf(f->codec, sizeof f->codec, "%s", chosen.codec);
+    snprintf(f->downlink, sizeof f->downlink, "%s", chosen.downlink ? chosen.downlink : "");
+    snprintf(f->cost, sizeof f->cost, "%s", tithe_cost_spec(r->costs[0]));
     f->raw_bytes = r->exchange->raw_bytes;
     f->buckets = tithe_exchange_buckets(r->exchange);
 }

@@ -162,7 +162,7 @@ static void both_spellings_are_one_run(void **state)
         t->o.no_optimum = true;
         trial_run(t);
         memcpy(hash[spelt], t->result.model_hash, sizeof hash[spelt]);
-        assert_string_equal(t->result.estimator, "minibatch");
+        assert_string_equal(t->result.facts.estimator, "minibatch");
         free(t);
     }
     assert_string_equal(hash[0], hash[1]);
