@@ -16,14 +16,14 @@
      "none", TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES, OPTION_PLACE(downlink_feedback)},
     {"scheme", "NAME",
      "auto, dense, gather, star or artopk",
-     "auto", TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES, OPTION_PLACE(scheme)},
+     "auto", TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES | TITHE_OPTION_LATER, OPTION_PLACE(scheme)},
     {"collective", "NAME",
      "auto, or what the scheme can use: ring, tree, star, direct, allgather, or native, the MPI library's "
      "own",
      "auto", TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES | TITHE_OPTION_CHANGES, OPTION_PLACE(collective)},
     {"leader", "HOW",
      "of artopk: round-robin, variance (who selected the most energy) or auto (default round-robin)",
-     NULL, TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES, OPTION_PLACE(leader)},
+     NULL, TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES | TITHE_OPTION_LATER, OPTION_PLACE(leader)},
     {"bucket", "off|layer|SIZE",
      "send a step in several messages: one for each layer, or layers fused and cut to SIZE such as 1MiB; "
      "codec and level are each message's own",
@@ -41,7 +41,7 @@
     {"cost", "SPEC",
      "what a message costs, see `tithe list costs`; several with semicolons between them are given to the "
      "workers in turn",
-     "bits", TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES, OPTION_PLACE(cost)},
+     "bits", TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES | TITHE_OPTION_LATER, OPTION_PLACE(cost)},
     {"count", "frame|paper",
      "what is charged: real frames or the papers' bits",
      "frame", TITHE_OPTION_CHOICE, OPTION_SHAPES_MESSAGES, OPTION_PLACE(count_paper), .choices = "frame|paper"},

@@ -160,14 +160,11 @@ static tithe_status compare(const char *path, const description *there, const de
                    path, d.key, d.first, d.second);
 }
 
-/* Options that mean what they say before there is data or an exchange. */
+/* Before there is data or an exchange. */
 static bool is_known_early(const char *key)
 {
-    static const char *const later[] = {"data",  "model",  "l2",     "sampling",
-                                        "batch", "scheme", "leader", "cost"};
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (strcmp(key, later[i]) == 0) return false;
-    return ti_option_find(key) && has_to_stay(key);
+    const tithe_option *row = ti_option_find(key);
+    return row && !(row->flags & (TITHE_OPTION_CHANGES | TITHE_OPTION_LATER));
 }
 
 tithe_status ti_checkpoint_compare_early(const run *r, const checkpoint_head *theirs, tithe_error *error)

@@ -422,6 +422,8 @@ static void flags_are_where_they_should_be(void **state)
     static const char *const of_messages[] = {
         "workers", "seed",   "codec", "downlink", "feedback", "downlink-feedback", "scheme", "collective",
         "leader",  "bucket", "tuner", "level",    "cost",     "clients",           "count",  NULL};
+    static const char *const later[] = {"data",   "model",  "l2",   "sampling", "batch",
+                                        "scheme", "leader", "cost", NULL};
     for (const tithe_option *row = tithe_train_option_table(); row->name; row++) {
         const unsigned together = TITHE_OPTION_AGREES | TITHE_OPTION_EVERYWHERE;
         expect(!(row->flags & together) == in_list(own, row->name), "--%s and the others", row->name);
@@ -430,6 +432,7 @@ static void flags_are_where_they_should_be(void **state)
                row->name);
         expect(!!(row->flags & TITHE_OPTION_SERVER) == in_list(of_messages, row->name), "--%s, the server",
                row->name);
+        expect(!!(row->flags & TITHE_OPTION_LATER) == in_list(later, row->name), "--%s, later", row->name);
     }
 }
 
