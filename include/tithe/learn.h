@@ -1,6 +1,7 @@
 /* learn.h - distributed training from start to end: data, workers, compressed messages, an account of what it cost.
  *
- *     tithe_train_options o = tithe_train_defaults();
+ *     tithe_train_options o = {.size = sizeof o};
+ *     tithe_train_defaults(&o);
  *     o.data = "w8a-like";
  *     o.workers = 20;
  *     o.codec = "topk:keep=0.02";
@@ -98,6 +99,7 @@ TITHE_API tithe_status tithe_step_rule_find(const char *spec, const tithe_step_r
 struct tithe_train_facts;
 
 typedef struct tithe_train_options {
+    size_t size; /* sizeof(tithe_train_options): what was compiled against this header */
     const char *data;
     tithe_data_options reading; /* task is set by the model */
     const char *model;
@@ -146,7 +148,8 @@ typedef struct tithe_train_options {
     bool (*progress)(void *context, const char *what, double done);
 } tithe_train_options;
 
-TITHE_API tithe_train_options tithe_train_defaults(void);
+/* All but `size`, which tells how much there is to set. */
+TITHE_API void tithe_train_defaults(tithe_train_options *options);
 
 /* ---- its options, as a table ---------------------------------------------------------------------------- */
 
@@ -231,6 +234,7 @@ TITHE_API tithe_status tithe_train_run(const tithe_train_options *options, tithe
 
 /* What a checkpoint says of its run; docs/checkpoint.md explains the file. */
 typedef struct tithe_checkpoint {
+    size_t size; /* sizeof(tithe_checkpoint), set by whoever asks: so much is filled in */
     uint64_t step, n, seed, data_hash;
     unsigned workers;
     double epochs, seconds;

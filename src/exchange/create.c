@@ -110,7 +110,7 @@ static tithe_status expect_contraction(const tithe_codec *codec, const tithe_fee
                                        tithe_error *error)
 {
     if (!codec || !feedback || !feedback->contracts || !codec->has_level) return TITHE_OK;
-    const double omega = tithe_codec_claims(codec, n).omega;
+    const double omega = ti_codec_claims(codec, n).omega;
     if (omega < 1) return TITHE_OK;
     return ti_fail(
         error, TITHE_E_SPEC, 0,
@@ -341,8 +341,12 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
                                      .frames = {.count = c.comm->size},
                                      .parts = {.count = c.comm->size}};
     made->put_pool = c.pool;
-    made->last =
-        (tithe_exchange_record){.scheme = scheme->name, .collective = known_as, .leader = -1, .reason = ""};
+    made->totals.size = sizeof made->totals;
+    made->last = (tithe_exchange_record){.size = sizeof made->last,
+                                         .scheme = scheme->name,
+                                         .collective = known_as,
+                                         .leader = -1,
+                                         .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
     *ex = made;
     return TITHE_OK;

@@ -38,7 +38,8 @@ void ti_exchange_record(tithe_exchange *ex)
     rank_sums sums;
     unsigned ranks = 0;
     for (unsigned i = 0; i < local; i++) ranks += sum_rank(ex, i, &sums);
-    tithe_exchange_record r = {.step = ex->step,
+    tithe_exchange_record r = {.size = sizeof r,
+                               .step = ex->step,
                                .ranks = ranks,
                                .level_least = INFINITY,
                                .kept_least = INFINITY,

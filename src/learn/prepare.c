@@ -119,7 +119,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
         script = (script + (B - 1) * r->constants.L_IS) / B;
     r->facts.script_L = script;
     script += penalty;
-    const tithe_claims up = tithe_codec_claims(r->methods.codec, r->size);
+    const tithe_claims up = ti_codec_claims(r->methods.codec, r->size);
     const double sigma = r->sigma / B;
     r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
     if (isnan(r->steps.start)) {
@@ -134,7 +134,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
     }
     r->facts.step_size = ti_steps_at(&r->steps, 0);
     r->facts.omega_up = up.omega;
-    r->facts.omega_down = r->methods.downlink ? tithe_codec_claims(r->methods.downlink, r->size).omega : 0;
+    r->facts.omega_down = r->methods.downlink ? ti_codec_claims(r->methods.downlink, r->size).omega : 0;
     r->facts.slowdown = NAN;
     if (!r->methods.feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
         r->facts.slowdown =
@@ -151,7 +151,7 @@ static void make_theory(run *r)
         const double d = r->x[i] - r->optimum.x[i];
         r->distance += d * d;
     }
-    const tithe_claims claims = tithe_codec_claims(r->methods.codec, r->size);
+    const tithe_claims claims = ti_codec_claims(r->methods.codec, r->size);
     const bool exact = strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0;
     const bool absolute = claims.traits & TITHE_ABSOLUTE && r->methods.feedback->scaled;
     if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->methods.downlink ||
@@ -267,13 +267,14 @@ static tithe_status find_method(run *r, tithe_error *error)
 
 tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error)
 {
-    if (!options) return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options are needed.");
-    tithe_train_options o = *options;
+    tithe_train_options o;
+    tithe_status status = ti_train_options_take(options, &o, error);
+    if (status) return status;
     ti_options_complete(&o, tithe_train_option_table());
     run r = {.o = &o};
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
-    tithe_status status = expect_sense(&o, error);
+    status = expect_sense(&o, error);
     if (!status) status = ti_run_codecs(&r, error);
     if (!status) status = tithe_model_find(o.model, &model, params, error);
     if (!status) status = find_method(&r, error);

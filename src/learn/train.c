@@ -95,9 +95,10 @@ static tithe_status blame(const run *r, tithe_status status, tithe_error *error)
 tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result,
                              tithe_error *error)
 {
-    if (!options || !result)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");
-    tithe_train_options o = *options;
+    if (!result) return ti_fail(error, TITHE_E_ARGUMENT, 0, "A place for the result is needed.");
+    tithe_train_options o;
+    tithe_status status = ti_train_options_take(options, &o, error);
+    if (status) return status;
     ti_options_complete(&o, tithe_train_option_table());
     default_end(&o);
     run r = {.o = &o, .link = ti_link_start()};
@@ -106,7 +107,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     *result = (tithe_train_result){.x = x, .x_room = room};
     tithe_error own = {0};
     if (!error) error = &own;
-    tithe_status status = ti_run_prepare(&r, error);
+    status = ti_run_prepare(&r, error);
     if (!status) {
         if (o.begin) o.begin(o.context, &r.facts);
         status = ti_run_loop(&r, error); /* whoever was stopped by now still gets a record of the start */

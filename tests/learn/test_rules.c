@@ -127,7 +127,7 @@ static void auto_steps_follow_their_formulas(void **state)
 
 static tithe_status check_estimator(const char *estimator, size_t batch, tithe_error *error)
 {
-    tithe_train_options o = tithe_train_defaults();
+    tithe_train_options o = train_defaults();
     o.estimator = estimator;
     o.batch = batch;
     return tithe_train_check(&o, error);
