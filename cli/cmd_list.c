@@ -115,7 +115,8 @@ static int list_variant(const list_call *c, const char *kind, spec_variant v)
     if (!spec_base(v, spec_values_list, half, sizeof half, &error))
         return text_fail_status(v.name, TITHE_E_SPEC, &error);
     tithe_codec *codec = spec_alone(v.selector, half, NULL);
-    const tithe_claims claims = tithe_codec_claims(codec, c->n);
+    tithe_claims claims = {.size = sizeof claims};
+    tithe_codec_claims(codec, c->n, &claims);
     tithe_codec_free(codec);
 
     if (c->json)
@@ -164,8 +165,8 @@ static void list_pair(const list_call *c, const char *selector, const char *quan
     tithe_error error = {0};
     const tithe_status refused = tithe_codec_create(spec, NULL, &codec, &error);
     const char *reason = error.text[0] ? error.text : tithe_status_text(refused);
-    tithe_claims claims = {.omega = NAN, .delta = NAN, .Delta = NAN};
-    if (!refused) claims = tithe_codec_claims(codec, c->n);
+    tithe_claims claims = {.size = sizeof claims, .omega = NAN, .delta = NAN, .Delta = NAN};
+    if (!refused) tithe_codec_claims(codec, c->n, &claims);
 
     if (c->json) {
         cJSON *json = json_append(c->json, json_object());

@@ -87,7 +87,7 @@ static cJSON *checkpoint_json(const tithe_checkpoint *c, size_t length)
 
 int inspect_checkpoint(const char *name, const uint8_t *data, size_t length, const char *json)
 {
-    tithe_checkpoint c;
+    tithe_checkpoint c = {.size = sizeof c};
     tithe_error error = {0};
     const tithe_status status = tithe_checkpoint_read(name, data, length, &c, &error);
     if (status) return text_fail_status(NULL, status, &error);

@@ -9,7 +9,9 @@
 
 train_settings train_settings_defaults(void)
 {
-    return (train_settings){.run = tithe_train_defaults(), .transport = "inproc"};
+    train_settings s = {.run.size = sizeof s.run, .transport = "inproc"};
+    tithe_train_defaults(&s.run);
+    return s;
 }
 
 void train_settings_free(train_settings *s)

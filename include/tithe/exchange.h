@@ -186,6 +186,7 @@ TITHE_API tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double 
 
 /* Four numbers that are never mixed, and what they cost; totals since create, over the ranks of this process. */
 typedef struct tithe_exchange_totals {
+    size_t size; /* sizeof(tithe_exchange_totals), set by whoever asks: so much is filled in */
     double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
     double sent_messages;
     double encode, wait, transfer, decode; /* seconds */
@@ -196,7 +197,7 @@ typedef struct tithe_exchange_totals {
         unsent; /* sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the
                     * ranks of this process add to it */
 } tithe_exchange_totals;
-TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
+TITHE_API void tithe_exchange_total(const tithe_exchange *ex, tithe_exchange_totals *totals);
 
 /* The counters among them, for those who add up, save or print all of them. Ends with a NULL name. */
 enum {
@@ -210,13 +211,16 @@ typedef struct tithe_counter {
     unsigned place; /* in the account of a checkpoint (docs/checkpoint.md): never another one */
 } tithe_counter;
 TITHE_API const tithe_counter *tithe_counters(void);
+/* 0 where these totals are of an older header, and do not have it. */
 static inline double tithe_counter_of(const tithe_exchange_totals *totals, const tithe_counter *counter)
 {
-    return *(const double *)(const void *)((const char *)totals + counter->offset);
+    const void *at = (const char *)totals + counter->offset;
+    return counter->offset < totals->size ? *(const double *)at : 0;
 }
 
 /* The last step. */
 typedef struct tithe_exchange_record {
+    size_t size; /* sizeof(tithe_exchange_record), as above */
     unsigned long step;
     double level, level_least, level_most; /* entries that a rank sent: mean, least, most */
     double energy, unsent;                 /* mean of |to be sent|^2 and |not sent|^2, if measured */
@@ -229,7 +233,7 @@ typedef struct tithe_exchange_record {
     int leader;      /* whose indices were taken, under artopk; -1: nobody's, or different ones by bucket */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;
-TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);
+TITHE_API void tithe_exchange_last(const tithe_exchange *ex, tithe_exchange_record *last);
 
 /* The rounds of the last step's bucket (counted from 0), and the seconds that all of them would have taken on a network of
  * such links. Lengths are those that were sent, so all ranks have to be here, or their frames be known to all. */

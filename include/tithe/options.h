@@ -32,7 +32,8 @@ enum {
     TITHE_OPTION_SAVED = 8,      /* is in a checkpoint, from which a run that goes on takes it */
     TITHE_OPTION_CHANGES = 16,   /* and may be another one in the next part of the run */
     TITHE_OPTION_ENDS = 32,      /* says where the run ends */
-    TITHE_OPTION_PARTS = 64      /* is about a run in several parts, and not for `tithe compare` */
+    TITHE_OPTION_PARTS = 64,     /* is about a run in several parts, and not for `tithe compare` */
+    TITHE_OPTION_LATER = 128     /* what it comes to is known when there is data, or an exchange */
 };
 
 typedef struct tithe_option {

@@ -29,7 +29,8 @@ static void fit(tithe_link *link)
         const double bytes = from * pow(to / from, (i - 1) / (TITHE_LINK_POINTS - 2.0));
         points[i] = (tithe_link_point){bytes, tithe_link_seconds(link, bytes)};
     }
-    const tithe_link fitted = tithe_link_fit(points, TITHE_LINK_POINTS);
+    tithe_link fitted;
+    tithe_link_fit(points, TITHE_LINK_POINTS, &fitted);
     link->latency = fmax(0, fitted.latency);
     link->bandwidth = fitted.bandwidth;
 }

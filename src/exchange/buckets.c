@@ -382,7 +382,7 @@ static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error
         atomic_store(&s->all[i].missing, local);
         tithe_exchange_totals *of_bucket = &s->all[i].ex->totals;
         ti_counters_add(&ex->totals, of_bucket);
-        *of_bucket = (tithe_exchange_totals){0};
+        *of_bucket = (tithe_exchange_totals){.size = sizeof *of_bucket};
     }
     ex->totals.overlap += hidden;
     ti_exchange_record(ex);

@@ -130,7 +130,7 @@ static tithe_status expect_contraction(const tithe_codec *codec, const tithe_fee
                                        tithe_error *error)
 {
     if (!codec || !feedback || !feedback->contracts || !codec->has_level) return TITHE_OK;
-    const double omega = tithe_codec_claims(codec, n).omega;
+    const double omega = ti_codec_claims(codec, n).omega;
     if (omega < 1) return TITHE_OK;
     return ti_fail(
         error, TITHE_E_SPEC, 0,

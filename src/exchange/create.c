@@ -209,8 +209,12 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
                                      .frames = {.count = c.comm->size},
                                      .parts = {.count = c.comm->size}};
     made->put_pool = c.pool;
-    made->last = (tithe_exchange_record){
-        .scheme = choice.scheme->name, .collective = choice.known_as, .leader = -1, .reason = ""};
+    made->totals.size = sizeof made->totals;
+    made->last = (tithe_exchange_record){.size = sizeof made->last,
+                                         .scheme = choice.scheme->name,
+                                         .collective = choice.known_as,
+                                         .leader = -1,
+                                         .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
     *ex = made;
     return TITHE_OK;

@@ -1,6 +1,7 @@
 /* exchange.c - the functions of exchange.h: what every exchange checks and says, whatever its kind. */
 #include <math.h>
 
+#include "base/sized.h"
 #include "exchange/exchange.h"
 
 /* ---- gradients in ---------------------------------------------------------------------------------------- */
@@ -82,9 +83,9 @@ tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tit
 
 /* ---- what it says -------------------------------------------------------------------------------------- */
 
-tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex)
+void tithe_exchange_total(const tithe_exchange *ex, tithe_exchange_totals *totals)
 {
-    return ex->totals;
+    sized_copy(totals, &ex->totals);
 }
 
 void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_rounds *rounds)
@@ -116,7 +117,7 @@ unsigned tithe_exchange_buckets(const tithe_exchange *ex)
     return ti_exchange_parts(ex);
 }
 
-tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex)
+void tithe_exchange_last(const tithe_exchange *ex, tithe_exchange_record *last)
 {
-    return ex->last;
+    sized_copy(last, &ex->last);
 }

@@ -35,7 +35,7 @@ static tithe_status look_at(const char *spec, const char **feedback, const char 
     tithe_codec *codec;
     const tithe_status status = make_codec(spec, false, true, &codec, error);
     if (status) return status;
-    const bool unbiased = tithe_codec_claims(codec, 1000).traits & TITHE_UNBIASED;
+    const bool unbiased = ti_codec_claims(codec, 1000).traits & TITHE_UNBIASED;
     if (feedback && !*feedback) *feedback = unbiased ? "none" : "ec";
     if (tuner && !*tuner) *tuner = codec->has_level ? "fixed" : "cat";
     tithe_codec_free(codec);

@@ -39,7 +39,8 @@ void ti_exchange_record(tithe_exchange *ex)
     unsigned ranks = 0;
     for (unsigned i = 0; i < local; i++) ranks += sum_rank(ex, i, &sums);
     const tithe_exchange_record *part = ex->buckets ? &ti_exchange_part(ex, 0)->last : NULL;
-    tithe_exchange_record r = {.step = ex->step,
+    tithe_exchange_record r = {.size = sizeof r,
+                               .step = ex->step,
                                .ranks = ranks,
                                .level_least = INFINITY,
                                .kept_least = INFINITY,

@@ -5,11 +5,12 @@
 #include "base/clock.h"
 #include "comm/comm.h"
 #include "exchange/counters.h"
+#include "exchange/exchange.h"
 #include "learn/run.h"
 
 void ti_run_count(run *r)
 {
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const tithe_exchange_record e = r->exchange->last;
     if (!isnan(r->threshold) && r->methods.feedback->scaled) {
         const double bound = r->gamma * r->threshold;
         r->residual_most = fmax(r->residual_most, e.unsent_most / (bound * bound * (double)r->size));
@@ -70,9 +71,9 @@ static tithe_status add_up(run *r, overview *all, tithe_error *error)
 
 static tithe_status look_around(run *r, overview *all, double extremes[2], tithe_error *error)
 {
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const tithe_exchange_record e = r->exchange->last;
     const double ranks = e.ranks;
-    *all = (overview){.totals = tithe_exchange_total(r->exchange),
+    *all = (overview){.totals = r->exchange->totals,
                       .ranks = ranks,
                       .level = ranks * e.level,
                       .measured = e.measured,
@@ -106,7 +107,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     if (ti_average_get(&r->average, r->averaged)) average_loss = ti_run_loss(r, r->averaged, NULL);
     const tithe_status status = look_around(r, &all, extremes, error);
     if (status) return status;
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const tithe_exchange_record e = r->exchange->last;
     const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
     r->last = (tithe_trace_record){
         .step = (double)r->step,

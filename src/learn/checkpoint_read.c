@@ -1,5 +1,6 @@
 /* checkpoint_read.c - what a checkpoint says of its run, for those who want to know and not to go on. */
 #include "base/bytes.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "exchange/counters.h"
 #include "learn/checkpoint_file.h"
@@ -19,11 +20,14 @@ tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_
 {
     checkpoint_head h;
     size_t used;
+    if (!checkpoint || checkpoint->size < sizeof checkpoint->size)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A place with its size in `size` is needed.");
     const tithe_status status = ti_checkpoint_read_head(name, bytes, length, length, &h, &used, error);
     if (status) return status;
     if (get_u32(bytes + length - CHECKPOINT_TAIL) != tithe_crc32c(bytes, length - CHECKPOINT_TAIL))
         return ti_fail(error, TITHE_E_CORRUPT, 0, "'%.100s' is damaged: its checksum is wrong.", name);
-    tithe_checkpoint c = {.step = h.step,
+    tithe_checkpoint c = {.size = sizeof c,
+                          .step = h.step,
                           .n = h.n,
                           .seed = h.seed,
                           .data_hash = h.data,
@@ -48,7 +52,10 @@ tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_
         sent += get_f64(at + 8 * ACCOUNT_SENT);
     }
     c.totals.sent_bytes = sent;
-    *checkpoint = c;
+    c.totals.size = sizeof c.totals;
+    if (checkpoint->size < sizeof c) /* an older header's end there */
+        c.totals.size -= sizeof c - checkpoint->size;
+    sized_copy(checkpoint, &c);
     return TITHE_OK;
 }
 

@@ -78,8 +78,7 @@ _Static_assert(ACCOUNT_RUN + COUNTERS == ACCOUNT_NUMBERS,
 
 tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
 {
-    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const tithe_exchange_record e = r->exchange->last;
     double sent;
     const tithe_status status = ti_comm_sent(r->comm, &sent, error);
     if (status) return status;
@@ -104,7 +103,7 @@ tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
     };
     memcpy(accounts, first, sizeof first);
     for (const tithe_counter *c = tithe_counters(); c->name; c++)
-        accounts[c->place] = tithe_counter_of(&t, c);
+        accounts[c->place] = tithe_counter_of(&r->exchange->totals, c);
     for (unsigned w = 1; w < r->comm->local; w++) {
         double *a = accounts + (size_t)w * ACCOUNT_NUMBERS;
         a[ACCOUNT_KEPT_LEAST] = a[ACCOUNT_SPEEDUP_LEAST] = INFINITY;
@@ -141,8 +140,8 @@ static void take_step(tithe_exchange_record *e, const double *a)
 
 void ti_checkpoint_take_account(run *r, const double *accounts)
 {
-    tithe_exchange_totals t = {0};
-    tithe_exchange_record e = {.step = (unsigned long)(r->step ? r->step - 1 : 0)};
+    tithe_exchange_totals t = {.size = sizeof t};
+    tithe_exchange_record e = {.size = sizeof e, .step = (unsigned long)(r->step ? r->step - 1 : 0)};
     r->kept_least = r->speedup_least = INFINITY;
     for (unsigned w = 0; w < r->comm->local; w++) {
         const double *a = accounts + (size_t)w * ACCOUNT_NUMBERS;

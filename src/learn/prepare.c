@@ -121,7 +121,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
         script = (script + (B - 1) * r->constants.L_IS) / B;
     r->facts.script_L = script;
     script += penalty;
-    const tithe_claims up = tithe_codec_claims(r->methods.codec, r->size);
+    const tithe_claims up = ti_codec_claims(r->methods.codec, r->size);
     const double sigma = r->sigma / B;
     r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
     if (isnan(r->steps.start)) {
@@ -137,7 +137,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
     r->facts.step_size = ti_steps_at(&r->steps, 0);
     r->facts.omega_up = up.omega;
     const tithe_codec *back = r->exchange->config.downlink;
-    r->facts.omega_down = back ? tithe_codec_claims(back, r->size).omega : 0;
+    r->facts.omega_down = back ? ti_codec_claims(back, r->size).omega : 0;
     r->facts.slowdown = NAN;
     if (!r->methods.feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
         r->facts.slowdown =
@@ -154,7 +154,7 @@ static void make_theory(run *r)
         const double d = r->x[i] - r->optimum.x[i];
         r->distance += d * d;
     }
-    const tithe_claims claims = tithe_codec_claims(r->methods.codec, r->size);
+    const tithe_claims claims = ti_codec_claims(r->methods.codec, r->size);
     const bool exact = strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0;
     const bool absolute = claims.traits & TITHE_ABSOLUTE && r->methods.feedback->scaled;
     if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->exchange->config.downlink ||
@@ -271,13 +271,14 @@ static tithe_status find_method(run *r, tithe_error *error)
 
 tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error)
 {
-    if (!options) return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options are needed.");
-    tithe_train_options o = *options;
+    tithe_train_options o;
+    tithe_status status = ti_train_options_take(options, &o, error);
+    if (status) return status;
     ti_options_complete(&o, tithe_train_option_table());
     run r = {.o = &o};
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
-    tithe_status status = expect_sense(&o, error);
+    status = expect_sense(&o, error);
     if (!status) status = ti_run_codecs(&r, error);
     if (!status) status = tithe_model_find(o.model, &model, params, error);
     if (!status) status = find_method(&r, error);
@@ -295,15 +296,23 @@ static void fill_facts(run *r)
     f->optimum = r->optimum.certified ? r->optimum.loss : NAN;
     f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
     f->estimator = chosen.estimator;
-    f->codec = chosen.codec;
-    const tithe_codec *back = r->exchange->config.downlink; /* given, or the scheme's own choice */
-    f->downlink = back ? tithe_codec_spec(back) : "";
     f->feedback = chosen.feedback;
     f->scheme = chosen.scheme;
     f->collective = chosen.collective;
-    f->tuner = chosen.tuner;
-    f->cost = tithe_cost_spec(r->costs[0]);
+    snprintf(f->tuner, sizeof f->tuner, "%s", chosen.tuner);
+    f->transport = r->comm->transport ? r->comm->transport->name : "inproc";
     f->cost_unit = tithe_cost_unit(r->costs[0]);
+    f->rows = r->share->total_rows;
+    f->features = r->share->features;
+    f->workers = chosen.workers;
+    f->seed = chosen.seed;
+    f->l2 = r->problem.l2;
+    snprintf(f->data_name, sizeof f->data_name, "%s", r->share->name);
+    snprintf(f->model, sizeof f->model, "%s", r->problem.spec);
+    snprintf(f->codec, sizeof f->codec, "%s", chosen.codec);
+    const tithe_codec *back = r->exchange->config.downlink; /* given, or the scheme's own choice */
+    snprintf(f->downlink, sizeof f->downlink, "%s", back ? tithe_codec_spec(back) : "");
+    snprintf(f->cost, sizeof f->cost, "%s", tithe_cost_spec(r->costs[0]));
     f->raw_bytes = r->exchange->raw_bytes;
     f->buckets = tithe_exchange_buckets(r->exchange);
 }

@@ -44,7 +44,7 @@ static void step(group *g, unsigned k)
 static void expect_same(const group *a, const group *b, const phase *p)
 {
     static const tithe_link link = {.latency = 1e-3, .bandwidth = 1e6};
-    const tithe_exchange_record last = tithe_exchange_last(a->ex), other = tithe_exchange_last(b->ex);
+    const tithe_exchange_record last = last_of(a->ex), other = last_of(b->ex);
     expect(same_floats(a->update, b->update, N), "%s: another update", p->scheme);
     for (unsigned r = 0; r < RANKS; r++)
         expect(same_floats(tithe_exchange_kept(a->ex, r), tithe_exchange_kept(b->ex, r), N),
@@ -78,10 +78,10 @@ static void check_phases(size_t bucket_bytes)
             step(anew, k);
             expect_same(g, anew, p);
         }
-        sent += tithe_exchange_total(anew->ex).sent_bytes;
+        sent += totals_of(anew->ex).sent_bytes;
         group_free(anew);
     }
-    assert_true(tithe_exchange_total(g->ex).sent_bytes == sent);
+    assert_true(totals_of(g->ex).sent_bytes == sent);
     group_free(g);
 }
 

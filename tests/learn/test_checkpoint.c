@@ -191,7 +191,7 @@ static bool copy_file(void *context, const tithe_trace_record *record)
     size_t length;
     if (access(t->o.checkpoint, F_OK) != 0) return true;
     uint8_t *bytes = read_file(t->o.checkpoint, &length);
-    tithe_checkpoint c;
+    tithe_checkpoint c = {.size = sizeof c};
     tithe_error error = {0};
     expect(tithe_checkpoint_read("copy", bytes, length, &c, &error) == TITHE_OK, "%s", error.text);
     /* a loss that comes with the gradients is seen after the file was written, another one before */
@@ -265,7 +265,7 @@ static uint8_t *small_file(const char *name, size_t method, size_t *length)
 
 static void expect_refused(const uint8_t *bytes, size_t length, const char *what, size_t at)
 {
-    tithe_checkpoint c;
+    tithe_checkpoint c = {.size = sizeof c};
     tithe_error error = {0};
     uint8_t *exact = malloc(length + !length); /* a sanitizer sees the first byte beyond */
     memcpy(exact, bytes, length);
@@ -418,13 +418,13 @@ static void texts_that_cannot_be_are_refused(void **state)
     uint8_t *bytes = small_file("texts", 0, &length);
     const char *forged = path_of("forged");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tithe_train_options o = tithe_train_defaults();
+        tithe_train_options o = train_defaults();
         tithe_error error = {0};
         char *texts = NULL;
         write_with_text(forged, bytes, length, rows[i].text);
         const tithe_status status = tithe_train_options_resume(&o, forged, &texts, &error);
         expect(status && !texts && strstr(error.text, rows[i].says), "%s: %s", rows[i].text, error.text);
-        const tithe_train_options untouched = tithe_train_defaults();
+        const tithe_train_options untouched = train_defaults();
         assert_memory_equal(&o, &untouched, offsetof(tithe_train_options, momentum));
         trial *t = trial_with(0, 6);
         t->o.resume = forged;
@@ -498,7 +498,7 @@ static void what_is_written_is_read(void **state)
     (void)state;
     size_t length;
     uint8_t *bytes = small_file("read", 3, &length);
-    tithe_checkpoint c;
+    tithe_checkpoint c = {.size = sizeof c};
     assert_true(tithe_checkpoint_is(bytes, length));
     assert_int_equal(tithe_checkpoint_read("read", bytes, length, &c, NULL), TITHE_OK);
     assert_true(c.step == 3 && c.n == 12 && c.workers == 3 && c.seed == 1 && c.epochs == 3);
