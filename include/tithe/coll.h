@@ -39,8 +39,8 @@ typedef struct tithe_collective {
     const tithe_param *params;          /* NULL: none */
     const char *also;                   /* what schemes that only gather call it; NULL: the same */
     bool ordered; /* the same bits on every transport; only `native` cannot promise that */
-    bool
-        together; /* everybody sends and receives in every round, and hears of everybody in size - 1 of them */
+    /* Everybody sends and receives in every round, and hears of everybody in size - 1 of them. */
+    bool together;
     unsigned (*parts)(unsigned size); /* into how many parts a vector is cut */
     /* All-reduce: afterwards every rank has the sum. */
     unsigned (*reduce_steps)(unsigned size);

@@ -103,8 +103,8 @@ TITHE_API tithe_status tithe_leader_find(const char *spec, const tithe_leader **
 typedef struct tithe_exchange_config {
     size_t size; /* sizeof(tithe_exchange_config): what was compiled against this header */
     tithe_comm *comm;
-    const tithe_codec
-        *codec; /* of floats; with open_level under a tuner; contractive where the feedback asks for it */
+    /* Of floats; with open_level under a tuner; contractive where the feedback asks for it. */
+    const tithe_codec *codec;
     const tithe_feedback *feedback; /* NULL: none */
     /* Of the way back; NULL: all|raw, or under a scheme that cuts the codec above. */
     const tithe_codec *downlink;
@@ -130,12 +130,12 @@ typedef struct tithe_exchange_config {
     bool measure;         /* energies too: a few more passes over each vector */
     const size_t *layers; /* lengths of the layers, which lie one after the other; NULL: it is one */
     size_t layer_count;
-    size_t
-        bucket_bytes; /* 0: one message for all. Otherwise short layers are fused up to so many bytes, and longer ones
-                          * cut; each of these buckets has a level, a frame and a message of its own */
-    bool
-        overlap; /* send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the
-                   * update do not depend on it. From the first put to finish nobody else may use the ranks */
+    /* 0: one message for all. Otherwise short layers are fused up to so many bytes, and longer ones cut; each of these buckets
+     * has a level, a frame and a message of its own. */
+    size_t bucket_bytes;
+    /* Send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the update do not depend on
+     * it. From the first put to finish nobody else may use the ranks. */
+    bool overlap;
 } tithe_exchange_config;
 
 #define TITHE_EACH_LAYER ((size_t)-1) /* bucket_bytes: a bucket for each layer, neither fused nor cut */
@@ -190,12 +190,12 @@ typedef struct tithe_exchange_totals {
     double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
     double sent_messages;
     double encode, wait, transfer, decode; /* seconds */
-    double
-        overlap; /* seconds that sending (all of finish: what the scheme still encodes, wait, transfer, decode) ran
-                     * beside other work, because a thread of its own did it: what was gained */
-    double
-        unsent; /* sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the
-                    * ranks of this process add to it */
+    /* Seconds that sending (all of finish: what the scheme still encodes, wait, transfer, decode) ran beside other work, because
+     * a thread of its own did it: what was gained. */
+    double overlap;
+    /* Sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the ranks of this process
+     * add to it. */
+    double unsent;
 } tithe_exchange_totals;
 TITHE_API void tithe_exchange_total(const tithe_exchange *ex, tithe_exchange_totals *totals);
 
@@ -227,10 +227,10 @@ typedef struct tithe_exchange_record {
     double unsent_most;                    /* largest of any rank */
     double kept, kept_least;               /* share of the energy that got through: mean over ranks, least */
     double speedup, speedup_least;         /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
-    unsigned ranks,
-        measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
-    double residual; /* mean of |e|^2 under error compensation */
-    int leader;      /* whose indices were taken, under artopk; -1: nobody's, or different ones by bucket */
+    unsigned ranks;                        /* that were put here */
+    unsigned measured; /* that had something to send: kept and speedup are means over these */
+    double residual;   /* mean of |e|^2 under error compensation */
+    int leader;        /* whose indices were taken, under artopk; -1: nobody's, or different ones by bucket */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;
 TITHE_API void tithe_exchange_last(const tithe_exchange *ex, tithe_exchange_record *last);

@@ -139,8 +139,8 @@ typedef struct tithe_train_options {
     const char *cost;  /* several with semicolons between them: worker i takes the i-th, round and round */
     bool count_paper;
     unsigned clients; /* workers that take part in a step, drawn anew each time; 0: all of them */
-    const char *
-        network; /* a clock that is computed: latency=,bandwidth=,compute= or a schedule; NULL: the real one */
+    /* A clock that is computed: latency=,bandwidth=,compute= or a schedule; NULL: the real one. */
+    const char *network;
     const char *step_size;          /* auto, X, X/k, decay:start=X,factor=F,every=K */
     uint64_t steps;                 /* 0: no limit */
     double epochs;                  /* 0: no limit */

@@ -65,8 +65,8 @@ typedef struct tithe_problem {
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
     const tithe_data *data;
-    struct tithe_comm
-        *comm; /* the other processes, if the data has only the rows of some workers; NULL: all are here */
+    /* The other processes, if the data has only the rows of some workers; NULL: all are here. */
+    struct tithe_comm *comm;
     double l2;
     size_t size; /* numbers in x */
     char spec[128];

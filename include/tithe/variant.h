@@ -86,8 +86,8 @@ typedef enum tithe_pick {
 } tithe_pick;
 
 typedef struct tithe_select_call {
-    const double
-        *params; /* in the order of the table; NAN where nothing was stated and there is no default */
+    /* In the order of the table; NAN where nothing was stated and there is no default. */
+    const double *params;
     const void *x;
     size_t n;
     tithe_type type;
@@ -98,8 +98,8 @@ typedef struct tithe_select_call {
     /* Error compensation, only where the selector `fuses`: x is to become x + gamma * gradient on the way. */
     const float *gradient;
     float gamma;
-    bool
-        take; /* with a gradient: survivors may be taken out of x at once, since they will be sent as they are */
+    /* With a gradient: survivors may be taken out of x at once, since they will be sent as they are. */
+    bool take;
 } tithe_select_call;
 
 typedef struct tithe_selection {

@@ -4,10 +4,11 @@
 
 #include "tithe/exchange.h"
 
-#define COUNTER(...) +1
+/* Their places in the table, and how many there are. */
+#define COUNTER(name, ...) COUNTER_##name,
 enum {
-    COUNTERS = 0 /* how many there are */
 #include "exchange/counter_rows.h"
+    COUNTERS
 };
 #undef COUNTER
 

@@ -1,16 +1,22 @@
 /* columns.c - the columns of a trace, in the order of the file. One line here is all that a new one needs. */
 #include "tithe/trace.h"
 
-#define COUNTER(name, field, unit, doc, flags, place) \
-    static const char name##_unit[] = unit, name##_doc[] = doc;
+#include "exchange/counters.h"
+
+/* In the words of the counters, which are arrays so that the table below may point to them. */
+#define COUNTER(name, field, unit, doc, ...) {unit, doc},
+static const struct {
+    char unit[8], doc[80];
+} words[] = {
 #include "exchange/counter_rows.h"
+};
 #undef COUNTER
 
 #define NUMBER(field, unit, doc)                                                    \
     {                                                                               \
 #field, unit, doc, offsetof(tithe_trace_record, field), TITHE_COLUMN_NUMBER \
     }
-#define COUNTED(field) NUMBER(field, field##_unit, field##_doc) /* in the words of the counter */
+#define COUNTED(field) NUMBER(field, words[COUNTER_##field].unit, words[COUNTER_##field].doc)
 #define TEXT(field, doc)                                                        \
     {                                                                           \
 #field, "", doc, offsetof(tithe_trace_record, field), TITHE_COLUMN_TEXT \
