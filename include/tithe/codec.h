@@ -121,7 +121,8 @@ TITHE_API size_t tithe_codec_scratch(const tithe_codec *codec, size_t n);
  * encoded. */
 TITHE_API size_t tithe_codec_length(const tithe_codec *codec, size_t n, size_t entries, tithe_form form);
 
-/* Of a codec whose frames are all equally long (TITHE_FIXED_SIZE): how long, in the exchange form. 0: it depends on the data. */
+/* Of a codec whose frames are all equally long (TITHE_FIXED_SIZE): how long, in the exchange form. 0: it
+ * depends on the data, or on the call. */
 TITHE_API size_t tithe_codec_fixed_length(const tithe_codec *codec, size_t n);
 
 /* The bits that the papers' own formulas count for such a frame (`--count paper`). */

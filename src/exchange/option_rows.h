@@ -6,7 +6,7 @@
      "one",
      "all|raw", TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES, OPTION_PLACE(codec)},
     {"downlink", "SPEC",
-     "the same for the way back, from a server or from the owners of parts (default: raw, under shards as --codec); "
+     "the same for the way back, from a server or from the owners of parts (default: raw, under shards as `codec`); "
      "without a level, the server tunes its own message",
      NULL, TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES, OPTION_PLACE(downlink)},
     {"feedback", "NAME",

@@ -25,16 +25,16 @@ static bool goes_by_layers(const tithe_codec *codec)
 
 static const char *refuse(const tithe_exchange_config *config)
 {
-    const tithe_selector *selector = config->codec->selector;
-    if (goes_by_layers(config->codec) || (config->downlink && goes_by_layers(config->downlink)))
+    const tithe_codec *codec = config->codec, *back = config->downlink;
+    if (goes_by_layers(codec) || (back && goes_by_layers(back)))
         return "The scheme 'shards' cuts through layers: leave per=layer out, or take `bucket=layer`.";
-    if (selector->source == TITHE_INDICES_GIVEN)
+    if (codec->selector->source == TITHE_INDICES_GIVEN ||
+        (back && back->selector->source == TITHE_INDICES_GIVEN))
         return "The scheme 'shards' cuts the vector, and indices that are given hold for the whole: take "
                "another selector.";
     if (config->shared_level)
         return "The scheme 'shards' has a level for each part: take `level=local`, or `scheme=gather`.";
-    if (config->feedback && config->feedback->aggregates && config->downlink &&
-        !ti_exchange_sums_whole(config->downlink))
+    if (config->feedback && config->feedback->aggregates && back && !ti_exchange_sums_whole(back))
         return "Under ef21 a compressed way back would let the owners' estimates drift away: take "
                "`feedback=ec`, or `downlink=raw`.";
     return NULL;
@@ -317,6 +317,10 @@ static tithe_status exchange_remote(tithe_exchange *ex, tithe_error *error)
 {
     const shards *s = ex->own;
     const bool turns = ex->collective->gather != NULL;
+    if (ex->workers->state != WORKER_PUT && !s->heads) /* the others count on its frames */
+        return ti_fail(error, TITHE_E_ARGUMENT, ex->config.comm->first,
+                       "Rank %u skips a step in which all take part: say in taking_part how many do.",
+                       ex->config.comm->first);
     tithe_status status = turns ? scatter_in_turns(ex, error) : scatter_at_once(ex, error);
     if (!status && s->mine < s->count) status = own(ex, s->mine, error);
     if (status) return status;

@@ -176,6 +176,22 @@ static exchange_worker worker_of(const shards *s, const exchange_worker *whole, 
     return w;
 }
 
+/* A part's frame is not sent after all: what its rank keeps is as it was, up to rounding. */
+static void take_back(const tithe_exchange *ex, const exchange_worker *w, unsigned part,
+                      const exchange_lane *lane, const float *g, double gamma)
+{
+    const shards *s = ex->own;
+    const tithe_feedback *feedback = ex->up.feedback;
+    const unsigned local = (unsigned)(w - ex->workers);
+    const tithe_call call =
+        ti_shards_call(ex, ex->up.codec, ex->config.comm->first + local, part, lane, ex->up.scratch_size);
+    float *kept = w->kept + s->begin[part];
+    const size_t n = shard_length(s, part);
+    tithe_decode_add(ex->up.codec, &call, shard_frame(w, &s->up, part),
+                     s->up.info[local * s->count + part].bytes, feedback->aggregates ? -1 : 1, kept, n, NULL);
+    if (feedback->scaled) ti_kernels()->add_scaled(kept, g + s->begin[part], -(float)gamma, n);
+}
+
 tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
                            double gamma, tithe_pool *pool, tithe_error *error)
 {
@@ -183,9 +199,10 @@ tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane
     const unsigned local = (unsigned)(w - ex->workers);
     /* A part that is refused must not find others kept already. */
     tithe_status status = ex->up.feedback->keeps ? ti_exchange_expect_finite(g, ex->n, error) : TITHE_OK;
+    unsigned p = 0;
     w->info = (tithe_frame_info){0};
     w->energy = w->unsent = 0;
-    for (unsigned p = 0; p < s->count && !status; p++) {
+    for (; p < s->count && !status; p++) {
         const exchange_way way = way_of(s, &ex->up, &s->up, p);
         exchange_worker one = worker_of(s, w, &s->up, p);
         tithe_call call =
@@ -202,6 +219,8 @@ tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane
         w->unsent += one.unsent;
         w->reason = one.reason;
     }
+    for (unsigned before = 0; status && ex->up.feedback->keeps && before + 1 < p; before++)
+        take_back(ex, w, before, lane, g, gamma);
     return status;
 }
 

@@ -28,9 +28,10 @@ static size_t learned(const tithe_exchange *part, double *numbers)
 size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket, size_t *begin)
 {
     size_t before = 0;
+    *begin = ex->n;
+    if (!ex->scheme->cuts) return 0;
     for (unsigned b = 0; b < bucket; b++) before += ti_exchange_part(ex, b)->n;
-    const tithe_exchange *part = ti_exchange_part(ex, bucket);
-    const size_t count = ex->scheme->cuts ? ti_shards_owned(part, rank, begin) : 0;
+    const size_t count = ti_shards_owned(ti_exchange_part(ex, bucket), rank, begin);
     *begin += before;
     return count;
 }

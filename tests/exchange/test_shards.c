@@ -1,0 +1,425 @@
+/* test_shards.c - owners of parts: a step against the same step by codec calls alone, to the bit, with the bytes that are
+ * counted and sent; nothing is lost; short vectors; and what is refused leaves no trace. */
+#include "exchange/group.h"
+
+/* ---- a step by codec calls alone -------------------------------------------------------------------------- */
+
+/* A part: whose it is, and where. */
+typedef struct owned_part {
+    unsigned owner;
+    size_t begin, length;
+} owned_part;
+
+static unsigned parts_of(const tithe_exchange *ex, unsigned ranks, owned_part *parts)
+{
+    unsigned count = 0;
+    for (unsigned r = 0; r < ranks; r++) {
+        size_t begin;
+        const size_t length = tithe_exchange_owned(ex, r, 0, &begin);
+        if (length) parts[count++] = (owned_part){r, begin, length};
+    }
+    return count;
+}
+
+/* One frame of a part: v = C(x) as its receiver sees it. Returns its bytes. */
+static double message_of(const tithe_codec *codec, uint32_t step, uint32_t rank, uint32_t tensor,
+                         double level, const float *x, size_t n, float *v)
+{
+    const size_t bound = tithe_codec_bound(codec, n), scratch = tithe_codec_scratch(codec, n);
+    uint8_t *frame = malloc(bound + 1);
+    const tithe_call call = {.seed = SEED,
+                             .step = step,
+                             .rank = rank,
+                             .tensor = tensor,
+                             .form = TITHE_EXCHANGE,
+                             .level = level,
+                             .scratch = malloc(scratch + 1),
+                             .scratch_size = scratch};
+    tithe_frame_info info;
+    tithe_error error = {0};
+    assert_true(frame && call.scratch);
+    expect(tithe_encode(codec, &call, x, n, frame, bound, &info, &error) == TITHE_OK, "%s", error.text);
+    memset(v, 0, n * sizeof *v);
+    expect(tithe_decode_add(codec, &call, frame, info.bytes, 1, v, n, &error) == TITHE_OK, "%s", error.text);
+    free(frame);
+    free(call.scratch);
+    return (double)info.bytes;
+}
+
+enum { RANKS = 5, N = 3001, STEPS = 3, K = 200 };
+
+typedef struct method {
+    const char *codec, *feedback, *downlink, *collective;
+    double up_k, back_k, lambda; /* stated levels; 0: none */
+    bool heads, back_heads;
+} method;
+
+static const method methods[] = {
+    {.codec = "natural"},
+    {.codec = "all|f16", .feedback = "ec"},
+    {.codec = "natural", .feedback = "ec", .collective = "ring"},
+    {.codec = "all|dither:s=7,bucket=96", .feedback = "ec"},
+    {.codec = "all|dither:s=7", .downlink = "all|raw"},
+    {.codec = "topk:keep=0.05|natural", .feedback = "ec", .heads = true, .back_heads = true},
+    {.codec = "topk:k=200", .feedback = "ec", .up_k = K, .back_k = K, .heads = true, .back_heads = true},
+    {.codec = "topk:k=200", .collective = "ring", .up_k = K, .back_k = K, .heads = true, .back_heads = true},
+    {.codec = "randk:k=200", .downlink = "topk:k=200", .up_k = K, .back_k = K, .back_heads = true},
+    {.codec = "stochastic:k=200", .downlink = "natural", .up_k = K, .heads = true},
+    {.codec = "threshold:lambda=2", .feedback = "ec", .lambda = 2, .heads = true, .back_heads = true},
+};
+
+static double level_of(double k, size_t length)
+{
+    return k > 0 ? fmax(1, round(k * (double)length / N)) : 0;
+}
+
+/* What all have kept, and what was counted, beside an exchange that should say the same. */
+typedef struct mirror {
+    const method *m;
+    group *g;
+    tithe_codec *down;
+    owned_part parts[RANKS];
+    unsigned count;
+    float e[RANKS][N], owners[N], update[N];
+    double up, back, sent;
+} mirror;
+
+/* x into e as feedback does, C(e) into v, and e - C(e) kept. */
+static double send_part(mirror *t, unsigned step, unsigned rank, unsigned p, const float *x, float *kept,
+                        double gamma, float *v)
+{
+    static float to_send[N];
+    const owned_part *part = &t->parts[p];
+    const bool back = rank == RANKS, ec = t->m->feedback != NULL;
+    const float scale = ec && !back ? (float)gamma : 1;
+    const double k = level_of(back ? t->m->back_k : t->m->up_k, part->length);
+    const double lambda = ec ? (double)scale * (back ? gamma : 1) * t->m->lambda : 0;
+    for (size_t i = 0; i < part->length; i++)
+        to_send[i] = ec ? kept[part->begin + i] + scale * x[part->begin + i] : x[part->begin + i];
+    const double bytes =
+        message_of(back ? t->down : t->g->codec, step, rank, p, k > 0 ? k : lambda, to_send, part->length, v);
+    for (size_t i = 0; ec && i < part->length; i++) kept[part->begin + i] = to_send[i] - v[i];
+    return bytes;
+}
+
+static void mirror_step(mirror *t, unsigned step, const float *x, double gamma)
+{
+    static float v[N], sum[N];
+    const float weight = (float)((t->m->feedback ? 1 : gamma) / RANKS);
+    const double others = RANKS - 1;
+    memset(sum, 0, sizeof sum);
+    for (unsigned p = 0; p < t->count; p++) {
+        const owned_part *part = &t->parts[p];
+        for (unsigned r = 0; r < RANKS; r++) {
+            const double bytes = send_part(t, step, r, p, x + (size_t)r * N, t->e[r], gamma, v);
+            for (size_t i = 0; i < part->length; i++) sum[part->begin + i] += v[i];
+            if (r != part->owner) t->up += bytes;
+        }
+        const double bytes = send_part(t, step, RANKS, p, sum, t->owners, gamma, v);
+        t->back += others * bytes;
+        for (size_t i = 0; i < part->length; i++) t->update[part->begin + i] = weight * v[i];
+    }
+    const bool ring = t->m->collective != NULL; /* around which the lengths of all ranks go */
+    t->sent = t->up + t->back +
+              (step + 1) * 4 * others *
+                  ((t->m->heads ? t->count : 0) + (t->m->back_heads ? ring ? RANKS : t->count : 0));
+}
+
+static void check_method(const method *m)
+{
+    mirror *t = calloc(1, sizeof *t);
+    t->m = m;
+    t->g = group_make(&(wanted){.codec = m->codec,
+                                .feedback = m->feedback,
+                                .downlink = m->downlink,
+                                .scheme = "shards",
+                                .collective = m->collective,
+                                .ranks = RANKS,
+                                .n = N});
+    t->down = codec_with(m->downlink ? m->downlink : m->codec,
+                         (tithe_codec_options){.contractive = m->feedback && !m->downlink});
+    t->count = parts_of(t->g->ex, RANKS, t->parts);
+    assert_int_equal(t->count, RANKS);
+    for (unsigned k = 0; k < STEPS; k++) {
+        const double gamma = k < 2 ? 0.25 : 0.0625;
+        float *x = gradients_make(RANKS, N, k);
+        mirror_step(t, k, x, gamma);
+        group_put_all(t->g, x, gamma);
+        group_finish(t->g);
+        for (size_t i = 0; i < N; i++)
+            expect(t->g->update[i] == t->update[i], "%s, step %u: %.9g at %zu, not %.9g", m->codec, k,
+                   (double)t->g->update[i], i, (double)t->update[i]);
+        for (unsigned r = 0; m->feedback && r < RANKS; r++)
+            expect(same_floats(tithe_exchange_kept(t->g->ex, r), t->e[r], N),
+                   "%s: rank %u keeps other numbers", m->codec, r);
+        if (m->feedback) assert_true(same_floats(tithe_exchange_server_kept(t->g->ex), t->owners, N));
+        const tithe_exchange_totals total = totals_of(t->g->ex);
+        expect(total.uplink_bytes == t->up && total.downlink_bytes == t->back && total.sent_bytes == t->sent,
+               "%s: up %g (%g), back %g (%g), sent %g (%g)", m->codec, total.uplink_bytes, t->up,
+               total.downlink_bytes, t->back, total.sent_bytes, t->sent);
+        free(x);
+    }
+    tithe_codec_free(t->down);
+    group_free(t->g);
+    free(t);
+}
+
+static void owners_compress_the_sums(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) check_method(&methods[m]);
+}
+
+/* A rank sends 2(N-1)/N of one frame, but for headers; less where others skip. */
+static void ranks_send_two_frames_at_most(void **state)
+{
+    (void)state;
+    enum { LONG = 70000 };
+    for (unsigned ranks = 2; ranks <= 9; ranks++) {
+        group *g = group_make(&(wanted){.codec = "natural", .scheme = "shards", .ranks = ranks, .n = LONG});
+        float *x = gradients_make(ranks, LONG, 0), *v = malloc(LONG * sizeof *v);
+        const double frame = message_of(g->codec, 0, 0, 0, 0, x, LONG, v);
+        group_put_all(g, x, 1);
+        group_finish(g);
+        const double all = totals_of(g->ex).sent_bytes, wanted_bytes = 2 * (ranks - 1.0) * frame;
+        expect(all >= wanted_bytes && all <= 1.01 * wanted_bytes, "%u ranks: %g bytes, not about %g", ranks,
+               all, wanted_bytes);
+        for (unsigned r = 1; r < ranks; r++) tithe_exchange_skip(g->ex, r, 1, NULL);
+        assert_int_equal(tithe_exchange_put(g->ex, 0, 0, x, 1, NULL), TITHE_OK);
+        group_finish(g);
+        const double less = totals_of(g->ex).sent_bytes - all;
+        const double fewer = (ranks - 1.0) / ranks * frame + (ranks - 1.0) * frame;
+        expect(fabs(less - fewer) <= 0.01 * fewer, "%u ranks, of which one is put: %g bytes, not about %g",
+               ranks, less, fewer);
+        free(x);
+        free(v);
+        group_free(g);
+    }
+}
+
+/* ---- nothing is lost -------------------------------------------------------------------------------------- */
+
+static bool takes_part(bool skips, unsigned rank, unsigned step, unsigned ranks)
+{
+    return !skips || ranks == 1 || (rank + step) % 2 == 0;
+}
+
+/* As many times what is applied as ranks took part, and what they and the owners still keep, is what was given. */
+static void check_balance(const char *options, unsigned ranks, size_t n, bool skips)
+{
+    tithe_comm comm = ranks_here(ranks);
+    tithe_exchange *ex = NULL;
+    tithe_error error = {0};
+    double *applied = calloc(n + 1, sizeof *applied), *given = calloc(n + 1, sizeof *given);
+    float *update = calloc(n + 1, sizeof *update);
+    expect(tithe_exchange_open(&comm, options, n, &ex, &error) == TITHE_OK, "%s: %s", options, error.text);
+    for (unsigned k = 0; k < 10; k++) {
+        const double gamma = k < 6 ? 0.3 : 0.05;
+        float *x = gradients_make(ranks, n, k);
+        unsigned put = 0;
+        for (unsigned r = 0; r < ranks; r++) {
+            const bool here = takes_part(skips, r, k, ranks);
+            const tithe_status status = here ? tithe_exchange_put(ex, r, 0, x + r * n, gamma, &error)
+                                             : tithe_exchange_skip(ex, r, gamma, &error);
+            expect(status == TITHE_OK, "%s: %s", options, error.text);
+            put += here;
+            for (size_t i = 0; here && i < n; i++) given[i] += gamma * (double)x[r * n + i];
+        }
+        expect(tithe_exchange_finish(ex, update, &error) == TITHE_OK, "%s: %s", options, error.text);
+        const float *owners = tithe_exchange_server_kept(ex);
+        for (size_t i = 0; i < n; i++) {
+            applied[i] += put * (double)update[i];
+            double kept = owners ? (double)owners[i] : 0;
+            for (unsigned r = 0; r < ranks; r++) kept += (double)tithe_exchange_kept(ex, r)[i];
+            /* each step rounds what each rank and the owner keep, and their sums; none is larger than 40 a rank */
+            const double slack = (k + 1) * (ranks + 4.0) * (double)FLT_EPSILON * 40 * ranks;
+            expect(fabs(applied[i] + kept - given[i]) <= slack,
+                   "%s, %u ranks, step %u: %g + %g is not %g at %zu", options, ranks, k, applied[i], kept,
+                   given[i], i);
+        }
+        free(x);
+    }
+    tithe_exchange_free(ex);
+    free(applied);
+    free(given);
+    free(update);
+}
+
+static void nothing_is_lost(void **state)
+{
+    (void)state;
+    static const char *const all[] = {"codec=topk:keep=0.05",
+                                      "codec=topk:k=40|natural",
+                                      "codec=threshold:lambda=3",
+                                      "codec=natural;feedback=ec",
+                                      "codec=all|f16;feedback=ec",
+                                      "codec=all|dither:s=7;feedback=ec",
+                                      "codec=all|natdither:s=4,bucket=100;feedback=ec;collective=ring",
+                                      "codec=topk",
+                                      "codec=topk|sign;cost=802.15.4",
+                                      "codec=all|dither;tuner=cat;feedback=ec",
+                                      "codec=natural;feedback=ec;downlink=topk:keep=0.1",
+                                      "codec=topk:keep=0.1;downlink=raw",
+                                      "codec=topk:keep=0.1;downlink=topk|sign",
+                                      "codec=threshold:lambda=3;downlink=threshold:lambda=4"};
+    static const unsigned sizes[] = {1, 2, 3, 4, 7};
+    for (size_t c = 0; c < sizeof all / sizeof *all; c++)
+        for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (unsigned how = 0; how < 4; how++) { /* whole or in buckets, all ranks or half of them */
+                char options[200];
+                snprintf(options, sizeof options, "%s;scheme=shards%s", all[c],
+                         how < 2 ? "" : ";bucket=6kB;overlap=off");
+                check_balance(options, sizes[s], 4003, how % 2);
+            }
+}
+
+/* ---- short vectors, and none ------------------------------------------------------------------------------ */
+
+static void short_vectors_have_fewer_owners(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {0, 1, 2, 5, 255, 256, 257, 600};
+    static const char *const codecs[] = {"natural", "all|dither:s=7", "all|dither:s=7,bucket=512", "topk:k=2",
+                                         "threshold:lambda=1"};
+    for (unsigned c = 0; c < sizeof codecs / sizeof *codecs; c++)
+        for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
+            for (unsigned ranks = 1; ranks <= 9; ranks += 4) {
+                const size_t n = lengths[l];
+                group *g = group_make(&(wanted){
+                    .codec = codecs[c], .scheme = "shards", .ranks = ranks, .n = n, .measure = true});
+                owned_part parts[9];
+                const unsigned count = parts_of(g->ex, ranks, parts);
+                size_t at = 0;
+                assert_true(count <= ranks && count <= (n + 255) / 256);
+                for (unsigned p = 0; p < count; at += parts[p++].length) assert_true(parts[p].begin == at);
+                assert_true(at == n);
+                for (unsigned k = 0; k < 2; k++) {
+                    float *x = gradients_make(ranks, n, k);
+                    group_put_all(g, x, 0.5);
+                    group_finish(g);
+                    for (size_t i = 0; i < n; i++) assert_true(isfinite(g->update[i]));
+                    free(x);
+                }
+                if (n == 0 || ranks == 1) assert_true(totals_of(g->ex).sent_bytes == 0);
+                group_free(g);
+            }
+}
+
+/* ---- what is refused -------------------------------------------------------------------------------------- */
+
+static void what_cannot_be_cut_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *word;
+    } wrong[] = {{"codec=given", "given"},
+                 {"codec=topk:per=layer,keep=0.1", "per=layer"},
+                 {"codec=natural;downlink=topk:per=layer,keep=0.1", "per=layer"},
+                 {"codec=natural;downlink=given", "given"},
+                 {"codec=topk;level=shared", "--level local"},
+                 {"codec=topk:keep=0.1;feedback=ef21;downlink=natural", "ef21"},
+                 {"codec=natural;collective=tree", "ring|direct"},
+                 {"codec=natural;leader=auto", "leader"}};
+    tithe_comm comm = ranks_here(3);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char options[200];
+        tithe_exchange *ex = NULL;
+        tithe_error error = {0};
+        snprintf(options, sizeof options, "%s;scheme=shards", wrong[i].options);
+        expect(tithe_exchange_open(&comm, options, 5000, &ex, &error) == TITHE_E_SPEC, "%s: %s", options,
+               error.text);
+        const char *dot = strstr(error.text, ". ");
+        expect(strstr(error.text, wrong[i].word) && !dot && error.text[strlen(error.text) - 1] == '.',
+               "%s: '%s'", options, error.text);
+        assert_null(ex);
+    }
+}
+
+/* NaN is refused with its place in the whole vector, before anything is kept. */
+static void bad_numbers_leave_no_trace(void **state)
+{
+    (void)state;
+    static const char *const codecs[] = {"natural", "all|dither:s=7", "topk:k=40", "threshold:lambda=2",
+                                         "topk:k=40|sign"};
+    static const size_t places[] = {0, 700, 2222, N - 1};
+    for (unsigned c = 0; c < 2 * sizeof codecs / sizeof *codecs; c++)
+        for (unsigned p = 0; p < sizeof places / sizeof *places; p++) {
+            const bool ec = c % 2;
+            group *g = group_make(&(wanted){.codec = codecs[c / 2],
+                                            .feedback = ec ? "ec" : NULL,
+                                            .scheme = "shards",
+                                            .ranks = RANKS,
+                                            .n = N,
+                                            .measure = p == 0});
+            float *x = gradients_make(RANKS, N, 0), *before = malloc(N * sizeof *before);
+            char place[30];
+            group_put_all(g, x, 0.3);
+            group_finish(g);
+            if (ec) memcpy(before, tithe_exchange_kept(g->ex, 2), N * sizeof *before);
+            x[2 * N + places[p]] = p % 2 ? NAN : INFINITY;
+            tithe_error said = {0};
+            snprintf(place, sizeof place, "position %zu.", places[p]);
+            assert_int_equal(tithe_exchange_put(g->ex, 2, 0, x + (size_t)2 * N, 0.3, &said),
+                             TITHE_E_NONFINITE);
+            expect(strstr(said.text, place) && said.position == places[p], "%s: '%s'", codecs[c / 2],
+                   said.text);
+            if (ec) assert_true(same_floats(before, tithe_exchange_kept(g->ex, 2), N));
+            free(x);
+            free(before);
+            group_free(g);
+        }
+}
+
+/* Likewise where a quantizer cannot write the number of a later part: what the parts before it kept is put back. */
+static void a_refused_part_takes_back_the_others(void **state)
+{
+    (void)state;
+    static const char *const feedbacks[] = {"ec", "ef21"};
+    for (unsigned f = 0; f < 4; f++) {
+        group *g = group_make(&(wanted){.codec = f < 2 ? "topk:k=40|f16" : "all|f16",
+                                        .feedback = feedbacks[f % 2],
+                                        .scheme = "shards",
+                                        .ranks = RANKS,
+                                        .n = N});
+        float *x = gradients_make(RANKS, N, 0), *before = malloc(N * sizeof *before);
+        group_put_all(g, x, 0.3);
+        group_finish(g);
+        const float *kept = tithe_exchange_kept(g->ex, 1);
+        memcpy(before, kept, N * sizeof *before);
+        tithe_error said = {0};
+        x[N + N - 1] = 1e9f;
+        assert_int_equal(tithe_exchange_put(g->ex, 1, 0, x + N, 0.3, &said), TITHE_E_RANGE);
+        assert_non_null(strstr(said.text, "f16"));
+        for (size_t i = 0; i + 1 < N; i++) /* the large one itself is rounded to its own size */
+            expect(fabs((double)kept[i] - (double)before[i]) <= 1e-5, "%g at %zu, not %g", (double)kept[i], i,
+                   (double)before[i]);
+        free(x);
+        free(before);
+        group_free(g);
+    }
+}
+
+/* Another scheme has no owners. */
+static void nobody_owns_under_other_schemes(void **state)
+{
+    (void)state;
+    group *g = group_make(&(wanted){.codec = "natural", .scheme = "gather", .ranks = 3, .n = 1000});
+    size_t begin = 1;
+    assert_true(tithe_exchange_owned(g->ex, 1, 0, &begin) == 0 && begin == 1000);
+    group_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(owners_compress_the_sums),
+        cmocka_unit_test(ranks_send_two_frames_at_most),
+        cmocka_unit_test(nothing_is_lost),
+        cmocka_unit_test(short_vectors_have_fewer_owners),
+        cmocka_unit_test(what_cannot_be_cut_is_refused),
+        cmocka_unit_test(bad_numbers_leave_no_trace),
+        cmocka_unit_test(a_refused_part_takes_back_the_others),
+        cmocka_unit_test(nobody_owns_under_other_schemes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
