@@ -316,7 +316,7 @@ static void what_cannot_be_cut_is_refused(void **state)
                  {"codec=topk:per=layer,keep=0.1", "per=layer"},
                  {"codec=natural;downlink=topk:per=layer,keep=0.1", "per=layer"},
                  {"codec=natural;downlink=given", "given"},
-                 {"codec=topk;level=shared", "--level local"},
+                 {"codec=topk;level=shared", "`level=local`"},
                  {"codec=topk:keep=0.1;feedback=ef21;downlink=natural", "ef21"},
                  {"codec=natural;collective=tree", "ring|direct"},
                  {"codec=natural;leader=auto", "leader"}};
