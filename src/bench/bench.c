@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench/group.h"
+#include "bench/turns.h"
 #include "kernels/kernels.h"
 #include "tithe/pool.h"
 

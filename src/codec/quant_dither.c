@@ -4,7 +4,7 @@
  * over a bucket, in units of (norm/s)^2, that is at most min(s |x|_1 / norm, d/4); with |x|_1 <= sqrt(d)
  * |x|_2 and norm <= reach/sqrt(d) |x|_2 it is min(reach/s, reach^2/(4 s^2)) |x|_2^2. Key:
  * alistarh2017qsgd. */
-#include "codec/levels.h"
+#include "codec/dithering.h"
 
 static const tithe_param dither_params[] = {LEVEL_PARAMS(16383), {0}};
 

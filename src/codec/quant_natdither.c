@@ -3,7 +3,7 @@
  * Above the smallest level this is natural compression (at most 1/8 of the square), below it a coin
  * between 0 and the smallest level u = 2^(1-s): norm^2 y(u-y) <= norm^2 min(yu, u^2/4). Summed as in
  * quant_dither.c: omega = 1/8 + min(reach u, reach^2 u^2 / 4). Key: horvath2022natural. */
-#include "codec/levels.h"
+#include "codec/dithering.h"
 
 static const tithe_param natdither_params[] = {LEVEL_PARAMS(64), {0}};
 

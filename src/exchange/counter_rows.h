@@ -1,5 +1,5 @@
 /* counter_rows.h - what an exchange counts, as rows for everybody who has to have all of it: the table (counters.c), a record of a
- * run (learn/account.c), its columns (report/columns.c). No guard: it is included where COUNTER says what to make of a row.
+ * run (learn/run_totals.c), its columns (report/columns.c). No guard: it is included where COUNTER says what to make of a row.
  *
  * A new counter is a row here, and a field of tithe_exchange_totals and of tithe_trace_record; then only report/columns.c has to
  * be told between which columns it stands. Exchanges of several buckets, sums over processes, checkpoints, JSON and inspections

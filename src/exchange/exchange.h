@@ -185,7 +185,7 @@ tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_
                                const float *g, double gamma, tithe_error *error);
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error);
 
-/* Do something for each local rank that was put, on as many threads as there are lanes (lanes.c). */
+/* Do something for each local rank that was put, on as many threads as there are lanes (each_rank.c). */
 typedef tithe_status exchange_job(tithe_exchange *ex, void *context, unsigned local, exchange_lane *lane,
                                   tithe_error *error);
 tithe_status ti_exchange_each(tithe_exchange *ex, exchange_job *job, void *context, tithe_error *error);

@@ -1,4 +1,4 @@
-/* loop.c - the steps of a run: gradients, exchange, update; account.c has what is written down of them.
+/* loop.c - the steps of a run: gradients, exchange, update; run_totals.c has what is written down of them.
  *
  * The order is fixed: penalty, momentum, feedback, compression. All gradients of a step are there before the first is
  * encoded, so that a run which is done with its target at x_k has not sent anything of step k. */

@@ -9,10 +9,10 @@
 #include "comm/comm.h"
 #include "exchange/exchange.h"
 #include "learn/checkpoint.h"
-#include "learn/constants.h"
-#include "learn/rows.h"
 #include "learn/run_description.h"
 #include "learn/run_options.h"
+#include "model/constants.h"
+#include "model/rows.h"
 #include "tithe/tithe.h"
 
 bool ti_run_progress(run *r, const char *what, double done)

@@ -86,13 +86,13 @@ tithe_status ti_run_prepare(run *r, tithe_error *error); /* prepare.c */
 void ti_run_free(run *r);
 tithe_status ti_run_loop(run *r, tithe_error *error); /* loop.c */
 
-/* account.c: count a step; a loss, and whether rows can be right or wrong; a record (loss NAN: computed there). */
+/* run_totals.c: count a step; a loss, and whether rows can be right or wrong; a record (loss NAN: computed there). */
 void ti_run_count(run *r);
 double ti_run_loss(run *r, const double *x, size_t *correct);
 bool ti_run_classifies(const run *r);
 tithe_status ti_run_record(run *r, double loss, tithe_error *error);
 
-/* Codecs, feedback, tuner and cost from the options; then an exchange for n numbers (messages.c). */
+/* Codecs, feedback, tuner and cost from the options; then an exchange for n numbers (run_exchange.c). */
 tithe_status ti_run_codecs(run *r, tithe_error *error);
 tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error);
 

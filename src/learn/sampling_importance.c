@@ -1,6 +1,6 @@
 /* sampling_importance.c - rows in proportion to L_ij, up to a factor the square of their length. Key: danilova2022. */
 #include "learn/estimate.h"
-#include "learn/rows.h"
+#include "model/rows.h"
 
 static tithe_status weigh(const tithe_data *data, const char *path, double *p, tithe_error *error)
 {

@@ -2,7 +2,7 @@
 #ifndef TESTS_LEARN_RUNS_H
 #define TESTS_LEARN_RUNS_H
 
-#include "learn/problems.h"
+#include "model/problems.h"
 #include "tithe/learn.h"
 
 /* The share of all workers. */

@@ -1,0 +1,124 @@
+/* optimum.c - the minimum: from the cache, or by L-BFGS and then Newton's method; and its certificate.
+ *
+ * With l2 the strong convexity, f(x) - f* <= |grad f(x)|^2 / (2 l2). */
+#include "model/optimum.h"
+
+#include <lbfgs.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "comm/comm.h"
+#include "model/constants.h"
+#include "model/linear.h"
+#include "model/sums.h"
+#include "model/vectors.h"
+
+enum {
+    MOST_ITERATIONS =
+        300,        /* what is not found by then is badly conditioned, which Newton's method minds less */
+    REMEMBERED = 12 /* pairs of vectors in L-BFGS */
+};
+
+typedef struct search {
+    const tithe_problem *p;
+    tithe_pool *pool;
+    const tithe_optimum *asked;
+    double target; /* for |gradient| */
+    unsigned iterations;
+} search;
+
+bool ti_optimum_go_on(const tithe_optimum *o)
+{
+    return !o->go_on || o->go_on(o->context);
+}
+
+static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *x, lbfgsfloatval_t *g, const int n,
+                                const lbfgsfloatval_t step)
+{
+    (void)n, (void)step;
+    search *s = instance;
+    return ti_objective(s->p, s->pool, x, g);
+}
+
+static int progress(void *instance, const lbfgsfloatval_t *x, const lbfgsfloatval_t *g,
+                    const lbfgsfloatval_t fx, const lbfgsfloatval_t xnorm, const lbfgsfloatval_t gnorm,
+                    const lbfgsfloatval_t step, int n, int k, int ls)
+{
+    (void)x, (void)g, (void)fx, (void)xnorm, (void)step, (void)n, (void)ls;
+    search *s = instance;
+    s->iterations = (unsigned)k;
+    return gnorm <= s->target || !ti_optimum_go_on(s->asked); /* anything but 0 ends the search */
+}
+
+/* Whatever L-BFGS answers, x is the best that it found: Newton's method takes it from there. */
+static bool minimize(search *s, double *result)
+{
+    const size_t n = s->p->size;
+    double *x = lbfgs_malloc((int)n);
+    if (!x) return false;
+    memset(x, 0, n * sizeof *x);
+    lbfgs_parameter_t parameters;
+    lbfgs_parameter_init(&parameters);
+    parameters.m = REMEMBERED;
+    parameters.epsilon = 0;
+    parameters.max_iterations = MOST_ITERATIONS;
+    parameters.max_linesearch = 40;
+    const int answer = lbfgs((int)n, x, NULL, evaluate, progress, s, &parameters);
+    memcpy(result, x, n * sizeof *x);
+    lbfgs_free(x);
+    if (answer == LBFGSERR_OUTOFMEMORY) return false;
+    return ti_newton(s->p, s->pool, s->asked, s->target, result, &s->iterations);
+}
+
+/* From one evaluation, in the order in which everybody else computes the loss. */
+static bool certify(const tithe_problem *p, tithe_pool *pool, double *g, tithe_optimum *o)
+{
+    const double loss = tithe_problem_loss(p, pool, o->x, g, NULL);
+    o->slack = ti_dot(p->size, g, g) / (2 * p->l2);
+    o->certified = isfinite(loss) && o->slack <= OPTIMUM_SLACK;
+    o->loss = o->certified ? loss : NAN;
+    return o->certified;
+}
+
+tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *pool, const char *cache,
+                                   tithe_optimum *optimum, tithe_error *error)
+{
+    if (!p || !optimum || !optimum->x)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A problem, and room for its minimum, are needed.");
+    tithe_status status = ti_expect_all_workers(p, error);
+    if (status) return status;
+    tithe_optimum found = {
+        .loss = NAN, .slack = NAN, .x = optimum->x, .go_on = optimum->go_on, .context = optimum->context};
+    if (!p->model->convex || !(p->l2 > 0) || !p->model->linear) {
+        *optimum = found;
+        return TITHE_OK;
+    }
+    if (p->size > INT_MAX)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "L-BFGS takes at most %d numbers.", INT_MAX);
+
+    double *g = malloc(p->size * sizeof *g);
+    if (!g) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find the minimum.");
+    /* All processes go the same way: the cache is used when all of them have it. */
+    double missing = ti_optimum_read(p, cache, found.x, &found.iterations) ? 0 : 1;
+    if (p->comm) status = ti_comm_fold(p->comm, COMM_MOST, &missing, 1, error);
+    if (status) {
+        free(g);
+        return status;
+    }
+    found.cached = missing == 0 && certify(p, pool, g, &found);
+    if (!found.cached) {
+        search s = {.p = p, .pool = pool, .asked = &found, .target = sqrt(2 * p->l2 * OPTIMUM_SLACK) / 2};
+        const bool searched = minimize(&s, found.x);
+        found.iterations = s.iterations;
+        if (searched && certify(p, pool, g, &found) && p->data->first == 0)
+            ti_optimum_write(p, cache, found.x, found.iterations);
+        if (!searched || (p->comm && p->comm->failed.code)) /* a lost process ends the search early */
+            status = ti_row_sum_failed(p, "find the minimum", error);
+    }
+    free(g);
+    if (!status) *optimum = found;
+    return status;
+}
