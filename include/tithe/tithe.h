@@ -4,13 +4,14 @@
  *   feedback.h  keep what was not sent
  *   exchange.h  gradients in, one update out: what stands in place of an all-reduce
  *   comm.h      the ranks, and how messages travel between them
- *   coll.h      ring, tree, star
+ *   coll.h      ring, tree, star, direct
  *   cost.h      what a message costs
  *   tuner.h     how much to send now
  *   link.h      what a link does to a message; probe.h measures it, link_estimate.h follows it in a running job
  *   rounds.h    what a step takes on a network: rounds of messages
  *   plan.h      what a step will cost on a link, and whether compression pays
  *   serve.h     the server of a group over ZeroMQ
+ *   options.h   options as text and as a table
  *   pool.h      threads for large vectors
  *   frame.h     read a frame from a file or a stranger
  *   variant.h   bring your own selector or quantizer
@@ -35,6 +36,7 @@
 #include "tithe/frame.h"
 #include "tithe/link.h"
 #include "tithe/link_estimate.h"
+#include "tithe/options.h"
 #include "tithe/plan.h"
 #include "tithe/pool.h"
 #include "tithe/probe.h"
