@@ -26,12 +26,12 @@ static void name_vectors(const tithe_checkpoint *c, char *text, size_t room)
         bool has;
         const char *what;
     } vectors[] = {{c->aggregate, "the aggregate of the feedback"},
-                   {c->server_kept, "what the server or the owners kept"},
+                   {c->server_residual, "what the server or the owners have not sent"},
                    {c->anchor, "the anchor"},
                    {c->averages, "averages"},
                    {c->clients, "the order of the clients"},
                    {c->learned > 0, "what the scheme learned"},
-                   {c->kept, "what each worker kept"},
+                   {c->residual, "what each worker has not sent"},
                    {c->momentum, "the momentum of each worker"}};
     size_t used = (size_t)snprintf(text, room, "the model");
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors && used < room; i++)

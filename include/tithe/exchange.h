@@ -245,11 +245,11 @@ TITHE_API unsigned tithe_exchange_buckets(const tithe_exchange *ex);
 
 /* ---- what is kept from step to step, for checkpoints and tests (n numbers each; NULL: nothing) ------------ */
 
-TITHE_API float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank); /* of a local rank */
+TITHE_API float *tithe_exchange_residual(tithe_exchange *ex, unsigned rank); /* of a local rank */
 /* The mean of all that was sent, where the feedback keeps one: the same on all ranks. */
 TITHE_API float *tithe_exchange_aggregate(tithe_exchange *ex);
 /* That of the server, or of the owners of parts: every process has room for all of it, but only what its ranks own is used. */
-TITHE_API float *tithe_exchange_server_kept(tithe_exchange *ex);
+TITHE_API float *tithe_exchange_server_residual(tithe_exchange *ex);
 /* What a rank owns of a bucket (shards): how many numbers, and where they begin. 0: nothing. */
 TITHE_API size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket,
                                       size_t *begin);

@@ -29,7 +29,9 @@ TITHE_API tithe_status tithe_ec_encode_f64(const tithe_codec *codec, const tithe
 typedef struct tithe_feedback_call {
     const tithe_codec *codec;
     const tithe_call *call;
-    float *kept;    /* n numbers of this worker, zero at the start; NULL where `keeps` is false */
+    /* n numbers of this worker from step to step, zero at the start: what was not sent; under ef21 the estimate, which is what was.
+     * NULL where `keeps` is false. */
+    float *residual;
     const float *g; /* the gradient */
     float gamma;    /* the step size, positive */
     size_t n;
@@ -41,12 +43,12 @@ typedef struct tithe_feedback_call {
 typedef struct tithe_feedback {
     const char *name, *summary, *paper; /* paper NULL: of no paper */
     const tithe_param *params;          /* NULL: none */
-    bool keeps;                         /* a vector of each worker from step to step */
+    bool keeps;                         /* a residual of each worker from step to step */
     bool works;                         /* needs `work` */
     bool contracts;                     /* wants contractive codecs: they become the default of scale= */
     bool scaled;                        /* messages are in units of the update: gamma is in them already */
     bool aggregates; /* a step applies the sum of all messages so far, not of this step's alone */
-    /* What is to be compressed: g itself, or a vector in `kept` or `work` that encode will take up again. */
+    /* What is to be compressed: g itself, or a vector in `residual` or `work` that encode will take up again. */
     const float *(*form)(const tithe_feedback_call *c);
     /* Encode it, and keep what is to be kept. `formed`: form was called before (for those who look at the vector
      * first); otherwise this does all of it, in as few passes as it can, with the same result to the bit. */

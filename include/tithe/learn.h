@@ -255,7 +255,7 @@ typedef struct tithe_checkpoint {
     unsigned workers;
     double epochs, seconds;
     /* vectors besides the model */
-    bool kept, aggregate, server_kept, anchor, averages, clients, momentum;
+    bool residual, aggregate, server_residual, anchor, averages, clients, momentum;
     uint64_t learned;                    /* numbers of the scheme */
     uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
     char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */

@@ -49,7 +49,7 @@ tithe_status ti_artopk_take(tithe_exchange *ex, artopk *a, tithe_error *error)
 {
     for (unsigned i = 0; i < ex->config.comm->local; i++) /* all are looked at before anything is changed */
         for (size_t j = 0; j < a->count; j++) {
-            a->values[i][j] = ex->workers[i].kept[a->indices[j]];
+            a->values[i][j] = ex->workers[i].residual[a->indices[j]];
             if (!isfinite(a->values[i][j]))
                 return ti_fail(
                     error, TITHE_E_RANGE, a->indices[j],
@@ -57,7 +57,7 @@ tithe_status ti_artopk_take(tithe_exchange *ex, artopk *a, tithe_error *error)
                     ex->config.comm->first + i, (unsigned)a->indices[j]);
         }
     for (unsigned i = 0; i < ex->config.comm->local; i++)
-        for (size_t j = 0; j < a->count; j++) ex->workers[i].kept[a->indices[j]] = 0;
+        for (size_t j = 0; j < a->count; j++) ex->workers[i].residual[a->indices[j]] = 0;
     return TITHE_OK;
 }
 
@@ -86,7 +86,7 @@ static tithe_status encode_part(tithe_exchange *ex, artopk *a, unsigned owner, t
                          tithe_codec_spec(a->part));
     if (!status)
         status = tithe_decode_add(a->part, &call, ex->blocks[owner], info.bytes, -1, sum, many, error);
-    for (size_t j = 0; j < many && !status; j++) ex->workers[i].kept[a->indices[from + j]] += sum[j];
+    for (size_t j = 0; j < many && !status; j++) ex->workers[i].residual[a->indices[from + j]] += sum[j];
     return status;
 }
 

@@ -78,7 +78,7 @@ static bool sends_aside(const tithe_exchange *ex)
     return ex->config.overlap && ex->config.comm->local && !ex->config.comm->one_thread;
 }
 
-static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, float *const *kept,
+static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, float *const *residual,
                                 tithe_error *error)
 {
     bucket *b = &ex->buckets->all[i];
@@ -90,7 +90,7 @@ static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, floa
     c.bucket_bytes = 0;
     c.lanes = ex->lane_count;
     if (sends_aside(ex)) c.pool = NULL; /* its threads belong to those who put */
-    const exchange_slice slice = {b->begin, kept, ex->aggregate, ex->server.kept};
+    const exchange_slice slice = {b->begin, residual, ex->aggregate, ex->server.residual};
     const tithe_status status = ti_exchange_create_whole(&c, end - b->begin, &slice, &b->ex, error);
     if (status) return status;
     b->ex->tensor = i;
@@ -107,15 +107,15 @@ static tithe_status carry(void *context, unsigned i, tithe_error *error)
     return tithe_exchange_finish(b->ex, ex->buckets->update + b->begin, error);
 }
 
-static tithe_status make_all(tithe_exchange *ex, const size_t *begins, float **kept, tithe_error *error)
+static tithe_status make_all(tithe_exchange *ex, const size_t *begins, float **residual, tithe_error *error)
 {
     struct exchange_buckets *s = ex->buckets;
     const unsigned local = ex->config.comm->local;
     tithe_status status = TITHE_OK;
-    for (unsigned i = 0; i < local; i++) kept[i] = ex->workers[i].kept;
+    for (unsigned i = 0; i < local; i++) residual[i] = ex->workers[i].residual;
     for (unsigned i = 0; i < s->count && !status; i++) {
         s->all[i].begin = begins[i];
-        status = make_bucket(ex, i, begins[i + 1], kept, error);
+        status = make_bucket(ex, i, begins[i + 1], residual, error);
     }
     if (!status && sends_aside(ex)) status = ti_courier_start(s->count, carry, ex, &s->courier, error);
     return status;
@@ -140,17 +140,17 @@ tithe_status ti_buckets_open(tithe_exchange *ex, size_t count, tithe_error *erro
     const tithe_exchange_config *c = &ex->config;
     struct exchange_buckets *s = ex->buckets = calloc(1, sizeof *s);
     size_t *begins = calloc(count + 1, sizeof *begins);
-    float **kept = calloc(c->comm->local + 1, sizeof *kept);
+    float **residual = calloc(c->comm->local + 1, sizeof *residual);
     tithe_status status = TITHE_OK;
-    if (s && begins && kept && (s->all = calloc(count, sizeof *s->all)) != NULL && make_stage(ex, s)) {
+    if (s && begins && residual && (s->all = calloc(count, sizeof *s->all)) != NULL && make_stage(ex, s)) {
         s->count = (unsigned)count;
         ti_buckets_layout(ex->n, c->layers, c->layer_count, c->bucket_bytes, begins);
-        status = make_all(ex, begins, kept, error);
+        status = make_all(ex, begins, residual, error);
     } else {
         status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu buckets.", count);
     }
     free(begins);
-    free(kept);
+    free(residual);
     return status;
 }
 

@@ -39,7 +39,7 @@ tithe_feedback_call ti_exchange_feedback_call(const exchange_way *way, const exc
 {
     return (tithe_feedback_call){.codec = way->codec,
                                  .call = call,
-                                 .kept = w->kept,
+                                 .residual = w->residual,
                                  .g = g,
                                  .gamma = (float)gamma,
                                  .n = way->n,
@@ -80,7 +80,7 @@ tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, con
     const tithe_status status = way->feedback->encode(c, formed, &w->info, error);
     if (status || !measure) return status;
     if (!way->feedback->scaled) return measure_unsent(way, w, c, x, error);
-    w->unsent = squares(w->kept, way->n); /* what was not sent is what was kept */
+    w->unsent = squares(w->residual, way->n); /* what was not sent is what was kept */
     return TITHE_OK;
 }
 

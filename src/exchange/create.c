@@ -73,7 +73,7 @@ static bool make_worker(const tithe_exchange *ex, const exchange_way *way, const
 {
     bool enough = true;
     if (framed) w->frame = room(way->capacity, 1, &enough);
-    if (way->feedback->keeps) w->kept = slice ? (float *)slice : room(ex->n, sizeof(float), &enough);
+    if (way->feedback->keeps) w->residual = slice ? (float *)slice : room(ex->n, sizeof(float), &enough);
     return enough;
 }
 
@@ -86,9 +86,9 @@ static bool make_workers(tithe_exchange *ex, const exchange_slice *slice)
         exchange_worker *w = &ex->workers[i];
         w->cost = cost_of(ex, i);
         if (ex->scheme->whole) ex->vectors[i] = room(ex->n, sizeof(float), &enough);
-        enough =
-            enough && make_worker(ex, &ex->up, slice && slice->kept[i] ? slice->kept[i] + slice->begin : NULL,
-                                  !ex->scheme->whole, w);
+        enough = enough && make_worker(ex, &ex->up,
+                                       slice && slice->residual[i] ? slice->residual[i] + slice->begin : NULL,
+                                       !ex->scheme->whole, w);
         if (enough && c->shared_level) {
             w->curve = room(ex->level_count, sizeof(double), &enough);
             w->costs = room(ex->level_count, sizeof(double), &enough);
@@ -103,8 +103,9 @@ static bool make_server(tithe_exchange *ex, const exchange_slice *slice)
     ex->server.cost = cost_of(ex, 0);
     ex->sum = room(ex->n, sizeof(float), &enough);
     return enough && make_lane(&ex->down, false, &ex->server_lane) &&
-           make_worker(ex, &ex->down, slice && slice->server_kept ? slice->server_kept + slice->begin : NULL,
-                       true, &ex->server);
+           make_worker(ex, &ex->down,
+                       slice && slice->server_residual ? slice->server_residual + slice->begin : NULL, true,
+                       &ex->server);
 }
 
 /* Frames of other processes, where all of them come here; otherwise one at a time, or a dense vector. */
@@ -164,15 +165,15 @@ static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, t
 }
 
 /* What is kept, for all buckets in one piece. */
-static tithe_status make_kept(tithe_exchange *ex, tithe_error *error)
+static tithe_status make_residuals(tithe_exchange *ex, tithe_error *error)
 {
     bool enough = true;
     const tithe_exchange_config *c = &ex->config;
     ex->workers = room(c->comm->local, sizeof *ex->workers, &enough);
     for (unsigned i = 0; enough && c->feedback->keeps && i < c->comm->local; i++)
-        ex->workers[i].kept = room(ex->n, sizeof(float), &enough);
+        ex->workers[i].residual = room(ex->n, sizeof(float), &enough);
     if (c->feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
-    if (c->downlink_feedback->keeps) ex->server.kept = room(ex->n, sizeof(float), &enough);
+    if (c->downlink_feedback->keeps) ex->server.residual = room(ex->n, sizeof(float), &enough);
     return enough ? TITHE_OK : fail_memory(ex, error);
 }
 
@@ -261,7 +262,7 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     if (!status) status = make_exchange(config, n, &made, error);
     if (status) return status;
     made->kind = &ti_exchange_buckets;
-    status = make_kept(made, error);
+    status = make_residuals(made, error);
     if (!status) status = ti_buckets_open(made, count, error);
     if (status)
         tithe_exchange_free(made);
@@ -275,10 +276,10 @@ void tithe_exchange_free(tithe_exchange *ex)
     if (!ex) return;
     if (ex->kind) ex->kind->close(ex);
     for (unsigned i = 0; ex->workers && !ex->sliced && i < ex->config.comm->local; i++)
-        free(ex->workers[i].kept);
+        free(ex->workers[i].residual);
     if (!ex->sliced) {
         free(ex->aggregate);
-        free(ex->server.kept);
+        free(ex->server.residual);
     }
     ti_exchange_opened_free(ex->opened);
     free(ex->workers);

@@ -24,7 +24,7 @@ typedef struct exchange_worker {
     worker_state state;
     bool was_put;           /* in the last step */
     const tithe_cost *cost; /* of its messages */
-    float *kept;            /* feedback.h */
+    float *residual;        /* feedback.h */
     uint8_t *frame;
     tithe_frame_info info;
     double energy, unsent;
@@ -51,8 +51,8 @@ typedef struct exchange_stepped {
 /* Memory that a bucket has from the exchange that it belongs to: what is kept is kept by parameter, not by bucket. */
 typedef struct exchange_slice {
     size_t begin;
-    float *const *kept;             /* of each local rank */
-    float *aggregate, *server_kept; /* NULL: nobody keeps such */
+    float *const *residual;             /* of each local rank */
+    float *aggregate, *server_residual; /* NULL: nobody keeps such */
 } exchange_slice;
 
 /* What an exchange does: one that sends its vector whole (leaf.c), and one that is made of such (buckets.c). */

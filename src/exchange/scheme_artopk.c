@@ -112,7 +112,7 @@ static tithe_status select_top(tithe_exchange *ex, void *own, unsigned i, exchan
     const unsigned rank = ex->config.comm->first + i;
     if (a->rule->known && rank != a->who) return TITHE_OK;
     const tithe_call call = ti_exchange_call(ex, rank, lane->scratch, ex->up.scratch_size);
-    const float *x = ex->workers[i].kept;
+    const float *x = ex->workers[i].residual;
     tithe_selection s;
     const tithe_status status = ti_codec_select(ex->config.codec, &call, x, ex->n, &s, error);
     if (status) return status;
@@ -138,7 +138,7 @@ static tithe_status gather_stats(tithe_exchange *ex, artopk *a, tithe_error *err
     if (a->rule->known && !measures) return TITHE_OK;
     for (unsigned i = 0; measures && i < comm->local; i++)
         put_f64(stats_of(a, comm->first + i) + ENERGY_BYTES,
-                ti_kernels()->sum_squares(ex->workers[i].kept, ex->n));
+                ti_kernels()->sum_squares(ex->workers[i].residual, ex->n));
     for (unsigned r = 0; r < comm->size; r++) {
         ex->blocks[r] = stats_of(a, r);
         ex->lengths[r] = measures ? 2 * ENERGY_BYTES : ENERGY_BYTES;
@@ -205,7 +205,7 @@ static void describe(tithe_exchange *ex, const artopk *a)
         const bool leads = ex->config.comm->first + i == a->who;
         w->info = (tithe_frame_info){.bytes = own + (leads ? a->index_bytes : 0), .entries = a->count};
         w->reason = a->rule->name;
-        if (ex->config.measure) w->unsent = ti_kernels()->sum_squares(w->kept, ex->n);
+        if (ex->config.measure) w->unsent = ti_kernels()->sum_squares(w->residual, ex->n);
     }
     ex->last.leader = (int)a->who;
     ex->shape.indices = (double)a->index_bytes;

@@ -172,7 +172,7 @@ static exchange_worker worker_of(const shards *s, const exchange_worker *whole, 
                                  unsigned part)
 {
     exchange_worker w = {.cost = whole->cost, .frame = shard_frame(whole, frames, part), .reason = ""};
-    if (whole->kept) w.kept = whole->kept + s->begin[part];
+    if (whole->residual) w.residual = whole->residual + s->begin[part];
     return w;
 }
 
@@ -185,11 +185,12 @@ static void take_back(const tithe_exchange *ex, const exchange_worker *w, unsign
     const unsigned local = (unsigned)(w - ex->workers);
     const tithe_call call =
         ti_shards_call(ex, ex->up.codec, ex->config.comm->first + local, part, lane, ex->up.scratch_size);
-    float *kept = w->kept + s->begin[part];
+    float *residual = w->residual + s->begin[part];
     const size_t n = shard_length(s, part);
     tithe_decode_add(ex->up.codec, &call, shard_frame(w, &s->up, part),
-                     s->up.info[local * s->count + part].bytes, feedback->aggregates ? -1 : 1, kept, n, NULL);
-    if (feedback->scaled) ti_kernels()->add_scaled(kept, g + s->begin[part], -(float)gamma, n);
+                     s->up.info[local * s->count + part].bytes, feedback->aggregates ? -1 : 1, residual, n,
+                     NULL);
+    if (feedback->scaled) ti_kernels()->add_scaled(residual, g + s->begin[part], -(float)gamma, n);
 }
 
 tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,

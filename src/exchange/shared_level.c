@@ -34,8 +34,8 @@ static tithe_status encode_worker(tithe_exchange *ex, void *level, unsigned i, e
     tithe_call call = ti_exchange_call(ex, ex->config.comm->first + i, lane->scratch, ex->up.scratch_size);
     call.level = *(const double *)level;
     const tithe_feedback_call c = ti_exchange_feedback_call(&ex->up, w, &call, lane, w->g, ex->gamma);
-    /* What is formed in `kept` is still there; what is formed in the lane's memory was written over by other ranks. */
-    const float *x = feedback->scaled ? w->kept : feedback->form(&c);
+    /* What is formed in `residual` is still there; what is formed in the lane's memory was written over by other ranks. */
+    const float *x = feedback->scaled ? w->residual : feedback->form(&c);
     w->reason = "shared level";
     return ti_exchange_encode(&ex->up, w, &c, true, x, ex->config.measure, error);
 }

@@ -2,9 +2,9 @@
 #include "base/sized.h"
 #include "exchange/shards.h"
 
-float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank)
+float *tithe_exchange_residual(tithe_exchange *ex, unsigned rank)
 {
-    return comm_is_local(ex->config.comm, rank) ? ex->workers[rank - ex->config.comm->first].kept : NULL;
+    return comm_is_local(ex->config.comm, rank) ? ex->workers[rank - ex->config.comm->first].residual : NULL;
 }
 
 float *tithe_exchange_aggregate(tithe_exchange *ex)
@@ -12,9 +12,9 @@ float *tithe_exchange_aggregate(tithe_exchange *ex)
     return ex->aggregate;
 }
 
-float *tithe_exchange_server_kept(tithe_exchange *ex)
+float *tithe_exchange_server_residual(tithe_exchange *ex)
 {
-    return ex->server.kept;
+    return ex->server.residual;
 }
 
 /* Of a part: what its scheme learned, then its tuner. */

@@ -77,10 +77,10 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
 static void give_back(tithe_exchange *ex)
 {
     const tithe_comm *comm = ex->config.comm;
-    for (unsigned i = 0; ex->scheme->cuts && ex->server.kept && i < comm->local; i++) {
+    for (unsigned i = 0; ex->scheme->cuts && ex->server.residual && i < comm->local; i++) {
         size_t begin;
         const size_t count = tithe_exchange_owned(ex, comm->first + i, 0, &begin);
-        float *mine = ex->workers[i].kept, *of_sum = ex->server.kept;
+        float *mine = ex->workers[i].residual, *of_sum = ex->server.residual;
         for (size_t j = begin; mine && j < begin + count; j++) {
             mine[j] += of_sum[j];
             of_sum[j] = 0;
@@ -92,20 +92,21 @@ static void give_back(tithe_exchange *ex)
 static tithe_status replace(tithe_exchange *ex, const tithe_exchange_config *c, tithe_error *error)
 {
     const unsigned local = ex->config.comm->local;
-    float **kept = calloc(local + 1, sizeof *kept);
-    if (!kept) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for another scheme.");
-    for (unsigned i = 0; i < local; i++) kept[i] = ex->workers[i].kept;
-    const exchange_slice all = {.kept = kept, .aggregate = ex->aggregate, .server_kept = ex->server.kept};
+    float **residual = calloc(local + 1, sizeof *residual);
+    if (!residual) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for another scheme.");
+    for (unsigned i = 0; i < local; i++) residual[i] = ex->workers[i].residual;
+    const exchange_slice all = {
+        .residual = residual, .aggregate = ex->aggregate, .server_residual = ex->server.residual};
     tithe_exchange *made = NULL;
     const tithe_status status = ti_exchange_create_whole(c, ex->n, &all, &made, error);
-    free(kept);
+    free(residual);
     if (status) return status;
     give_back(ex);
     hand_over(ex, made);
     const tithe_exchange old = *ex;
     *ex = *made;
     *made = old;
-    if (old.server.kept != ex->server.kept) free(old.server.kept); /* it was given back */
+    if (old.server.residual != ex->server.residual) free(old.server.residual); /* it was given back */
     tithe_exchange_free(made);
     return TITHE_OK;
 }
@@ -113,7 +114,7 @@ static tithe_status replace(tithe_exchange *ex, const tithe_exchange_config *c, 
 /* Memory of the way back belongs to the exchange, and buckets share it. */
 static tithe_status expect_room(const tithe_exchange *ex, const tithe_exchange_config *c, tithe_error *error)
 {
-    if (!ex->buckets || (ex->server.kept != NULL) == c->downlink_feedback->keeps) return TITHE_OK;
+    if (!ex->buckets || (ex->server.residual != NULL) == c->downlink_feedback->keeps) return TITHE_OK;
     return ti_fail(
         error, TITHE_E_SPEC, 0,
         "Buckets cannot change to a scheme that keeps more or less on the way back: open another exchange.");

@@ -67,17 +67,17 @@ tithe_status tithe_ec_encode_f64(const tithe_codec *codec, const tithe_call *cal
 
 static const float *form(const tithe_feedback_call *c)
 {
-    ti_kernels()->add_scaled(c->kept, c->g, c->gamma, c->n);
-    return c->kept;
+    ti_kernels()->add_scaled(c->residual, c->g, c->gamma, c->n);
+    return c->residual;
 }
 
 static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_frame_info *info,
                            tithe_error *error)
 {
-    const tithe_status status = tithe_ec_encode(c->codec, c->call, c->kept, formed ? NULL : c->g, c->gamma,
-                                                c->n, c->frame, c->capacity, info, error);
+    const tithe_status status = tithe_ec_encode(c->codec, c->call, c->residual, formed ? NULL : c->g,
+                                                c->gamma, c->n, c->frame, c->capacity, info, error);
     if (status && formed)
-        ti_kernels()->add_scaled(c->kept, c->g, -c->gamma, c->n); /* as if it was not formed */
+        ti_kernels()->add_scaled(c->residual, c->g, -c->gamma, c->n); /* as if it was not formed */
     return status;
 }
 

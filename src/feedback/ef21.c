@@ -8,7 +8,7 @@
 
 static const float *form(const tithe_feedback_call *c)
 {
-    for (size_t i = 0; i < c->n; i++) c->work[i] = c->g[i] - c->kept[i];
+    for (size_t i = 0; i < c->n; i++) c->work[i] = c->g[i] - c->residual[i];
     return c->work;
 }
 
@@ -25,7 +25,8 @@ static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_fram
                        tithe_codec_spec(c->codec), omega);
     tithe_frame_info made;
     tithe_status status = tithe_encode(c->codec, c->call, c->work, c->n, c->frame, c->capacity, &made, error);
-    if (!status) status = tithe_decode_add(c->codec, c->call, c->frame, made.bytes, 1, c->kept, c->n, error);
+    if (!status)
+        status = tithe_decode_add(c->codec, c->call, c->frame, made.bytes, 1, c->residual, c->n, error);
     if (!status && info) *info = made;
     return status;
 }

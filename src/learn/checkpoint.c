@@ -100,12 +100,12 @@ static tithe_status await_turn(const passage *p, unsigned rank)
 static tithe_status fetch_from_server(const passage *p)
 {
     tithe_comm *comm = p->r->comm;
-    float *kept = tithe_exchange_server_kept(p->r->exchange);
-    if (!ti_comm_has_own_server(comm) || comm->first != 0 || !kept || p->r->exchange->scheme->cuts)
+    float *residual = tithe_exchange_server_residual(p->r->exchange);
+    if (!ti_comm_has_own_server(comm) || comm->first != 0 || !residual || p->r->exchange->scheme->cuts)
         return TITHE_OK;
     const tithe_status status = ti_comm_call_state(comm, false, p->r->step, p->error);
     return status ? status
-                  : ti_comm_receive(comm, 0, comm->server, kept, p->r->size * sizeof *kept, p->error);
+                  : ti_comm_receive(comm, 0, comm->server, residual, p->r->size * sizeof *residual, p->error);
 }
 
 /* Owners of parts, likewise: one after the other, a block at a time. */
@@ -116,7 +116,7 @@ static tithe_status fetch_from_owner(const passage *p, unsigned rank, unsigned b
     size_t begin;
     size_t left = tithe_exchange_owned(p->r->exchange, rank, bucket, &begin);
     tithe_status status = left ? await_turn(p, rank) : TITHE_OK;
-    for (float *at = tithe_exchange_server_kept(p->r->exchange) + begin; left && !status;) {
+    for (float *at = tithe_exchange_server_residual(p->r->exchange) + begin; left && !status;) {
         const size_t now = left < most ? left : most;
         status = ti_comm_collect(comm, rank, at, now * sizeof *at, p->error);
         at += now;
@@ -129,7 +129,7 @@ static tithe_status fetch_from_owners(const passage *p)
 {
     tithe_status status = TITHE_OK;
     const tithe_exchange *ex = p->r->exchange;
-    if (!tithe_exchange_server_kept(p->r->exchange)) return TITHE_OK;
+    if (!tithe_exchange_server_residual(p->r->exchange)) return TITHE_OK;
     for (unsigned rank = 1; ex->scheme->cuts && rank < p->r->comm->size; rank++)
         for (unsigned b = 0; b < tithe_exchange_buckets(ex) && !status; b++)
             status = fetch_from_owner(p, rank, b);
@@ -140,11 +140,11 @@ static tithe_status fetch_from_owners(const passage *p)
 static tithe_status hand_to_server(const passage *p)
 {
     tithe_comm *comm = p->r->comm;
-    float *kept = tithe_exchange_server_kept(p->r->exchange);
+    float *residual = tithe_exchange_server_residual(p->r->exchange);
     if (!ti_comm_has_own_server(comm) || comm->first != 0) return TITHE_OK;
     tithe_status status = ti_comm_call_state(comm, true, p->r->step, p->error);
-    if (!status && kept)
-        status = ti_comm_send(comm, 0, comm->server, kept, p->r->size * sizeof *kept, p->error);
+    if (!status && residual)
+        status = ti_comm_send(comm, 0, comm->server, residual, p->r->size * sizeof *residual, p->error);
     return status ? status : ti_comm_flush(comm, p->error);
 }
 
@@ -159,8 +159,8 @@ static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts,
     double *momentum = account && r->momentum ? r->momentum + local * r->size : NULL;
     tithe_status status = await_turn(p, rank);
     if (!status) status = pass(p, of, KIND_F64, account, ACCOUNT_NUMBERS);
-    if (!status && parts & PART_KEPT)
-        status = pass(p, of, KIND_F32, tithe_exchange_kept(r->exchange, rank), r->size);
+    if (!status && parts & PART_RESIDUAL)
+        status = pass(p, of, KIND_F32, tithe_exchange_residual(r->exchange, rank), r->size);
     if (!status && parts & PART_MOMENTUM) status = pass(p, of, KIND_F64, momentum, r->size);
     return status;
 }
@@ -190,7 +190,7 @@ static tithe_status pass_all(const passage *p, double *accounts)
     if (!status && parts & PART_AGGREGATE)
         status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_aggregate(r->exchange), r->size);
     if (!status && parts & PART_SERVER)
-        status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_server_kept(r->exchange), r->size);
+        status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_server_residual(r->exchange), r->size);
     if (!status && parts & PART_ANCHOR)
         status = pass(p, EVERYBODY, KIND_F64, r->estimator->saved(&r->estimate), r->size);
     if (!status && parts & PART_MEAN) status = pass(p, EVERYBODY, KIND_F64, r->average.mean, r->size);

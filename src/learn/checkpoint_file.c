@@ -52,7 +52,7 @@ uint64_t ti_checkpoint_shared_bytes(const checkpoint_head *h)
 
 uint64_t ti_checkpoint_worker_bytes(const checkpoint_head *h)
 {
-    return 8 * ACCOUNT_NUMBERS + numbers_bytes(h, PART_KEPT, 4) + numbers_bytes(h, PART_MOMENTUM, 8);
+    return 8 * ACCOUNT_NUMBERS + numbers_bytes(h, PART_RESIDUAL, 4) + numbers_bytes(h, PART_MOMENTUM, 8);
 }
 
 /* Lines "key: value" of printable letters, each with its end. */

@@ -16,9 +16,9 @@
 uint32_t ti_checkpoint_parts(const run *r)
 {
     const unsigned vectors = r->average.kind->vectors; /* which are made last */
-    return (r->methods.feedback->keeps ? PART_KEPT : 0u) |
+    return (r->methods.feedback->keeps ? PART_RESIDUAL : 0u) |
            (r->methods.feedback->aggregates ? PART_AGGREGATE : 0u) |
-           (tithe_exchange_server_kept(r->exchange) ? PART_SERVER : 0u) |
+           (tithe_exchange_server_residual(r->exchange) ? PART_SERVER : 0u) |
            (r->estimator->saved ? PART_ANCHOR : 0u) | (vectors > 0 ? PART_MEAN : 0u) |
            (vectors > 1 ? PART_BEFORE : 0u) | (r->clients ? PART_CLIENTS : 0u) |
            (r->momentum ? PART_MOMENTUM : 0u);

@@ -91,11 +91,11 @@ static tithe_status state(void *context, bool restore, uint64_t step, tithe_erro
     if (!r->exchange)
         return ti_fail(error, TITHE_E_CORRUPT, 0, "A checkpoint came before the workers had agreed.");
     if (restore) tithe_exchange_continue(r->exchange, (uint32_t)step, NULL, NULL);
-    float *kept = tithe_exchange_server_kept(r->exchange);
-    if (!kept) return TITHE_OK;
-    const size_t bytes = r->size * sizeof *kept;
-    if (restore) return ti_comm_receive(r->comm, r->comm->server, 0, kept, bytes, error);
-    const tithe_status status = ti_comm_send(r->comm, r->comm->server, 0, kept, bytes, error);
+    float *residual = tithe_exchange_server_residual(r->exchange);
+    if (!residual) return TITHE_OK;
+    const size_t bytes = r->size * sizeof *residual;
+    if (restore) return ti_comm_receive(r->comm, r->comm->server, 0, residual, bytes, error);
+    const tithe_status status = ti_comm_send(r->comm, r->comm->server, 0, residual, bytes, error);
     return status ? status : ti_comm_flush(r->comm, error);
 }
 

@@ -15,7 +15,7 @@
 enum { VALUES = 1 << 23, ROUNDS = 3 };
 
 typedef struct trial {
-    float *x, *kept, *y;
+    float *x, *residual, *y;
     uint8_t *frame;
     void *scratch;
     size_t capacity, scratch_size;
@@ -30,11 +30,11 @@ static tithe_status make_trial(trial *t, tithe_error *error)
     t->capacity = tithe_codec_bound(t->codec, VALUES);
     t->scratch_size = tithe_codec_scratch(t->codec, VALUES);
     t->x = malloc(VALUES * sizeof *t->x);
-    t->kept = calloc(VALUES, sizeof *t->kept);
+    t->residual = calloc(VALUES, sizeof *t->residual);
     t->y = calloc(VALUES, sizeof *t->y);
     t->frame = malloc(t->capacity);
     t->scratch = malloc(t->scratch_size);
-    if (!t->x || !t->kept || !t->y || !t->frame || !t->scratch)
+    if (!t->x || !t->residual || !t->y || !t->frame || !t->scratch)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to measure codecs.");
     for (size_t i = 0; i < VALUES; i++) { /* a bell, from a sum of four */
         const uint64_t r = rng_mix(i * RNG_GOLDEN);
@@ -55,8 +55,8 @@ static tithe_status time_level(trial *t, double entries, double *encode, double 
         tithe_frame_info info;
         const double start = clock_now();
         memset(t->y, 0, VALUES * sizeof *t->y);
-        status =
-            tithe_ec_encode(t->codec, &call, t->kept, t->x, 1, VALUES, t->frame, t->capacity, &info, error);
+        status = tithe_ec_encode(t->codec, &call, t->residual, t->x, 1, VALUES, t->frame, t->capacity, &info,
+                                 error);
         const double middle = clock_now();
         if (!status) status = tithe_decode_add(t->codec, &call, t->frame, info.bytes, 1, t->y, VALUES, error);
         *encode = fmin(*encode, middle - start);
@@ -71,7 +71,7 @@ static tithe_status time_forming(trial *t, double *seconds, tithe_error *error)
     const tithe_feedback *ec;
     const tithe_status status = tithe_feedback_find("ec", &ec, NULL, error);
     if (status) return status;
-    const tithe_feedback_call call = {.kept = t->kept, .g = t->x, .gamma = 1, .n = VALUES};
+    const tithe_feedback_call call = {.residual = t->residual, .g = t->x, .gamma = 1, .n = VALUES};
     *seconds = INFINITY;
     for (int i = 0; i < ROUNDS; i++) {
         const double start = clock_now();
@@ -98,7 +98,7 @@ tithe_status tithe_speed_measure(tithe_speed *speed, tithe_error *error)
     }
     tithe_codec_free(t.codec);
     free(t.x);
-    free(t.kept);
+    free(t.residual);
     free(t.y);
     free(t.frame);
     free(t.scratch);

@@ -54,7 +54,7 @@ static size_t guess_rank(const cat_search *s, const uint32_t *keys, size_t size)
     return best_rank;
 }
 
-/* Can a level in [first, last] be better, all entries beyond `kept` being smaller than `high`? */
+/* Can a level in [first, last] be better, all entries beyond `residual` being smaller than `high`? */
 static bool rest_is_worth(const cat_search *s, const top_sums *kept, double high, double first, double last,
                           int *looks)
 {

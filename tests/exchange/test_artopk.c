@@ -79,7 +79,7 @@ static void check_nothing_is_lost(group *g, twin *t, const char *what)
     for (size_t i = 0; i < t->n; i++) {
         double kept = 0;
         t->applied[i] += t->ranks * (double)g->update[i];
-        for (unsigned r = 0; r < t->ranks; r++) kept += (double)tithe_exchange_kept(g->ex, r)[i];
+        for (unsigned r = 0; r < t->ranks; r++) kept += (double)tithe_exchange_residual(g->ex, r)[i];
         expect(fabs(t->applied[i] + kept - t->given[i]) <= 1e-4,
                "%s: %u ranks, n = %zu: %g applied, %g kept, %g given", what, t->ranks, t->n, t->applied[i],
                kept, t->given[i]);
@@ -167,7 +167,7 @@ static void check_run(unsigned ranks, size_t n, const char *leader, const char *
                    "%s, %u ranks, step %u: %g at %zu, not %g", leader, ranks, k, (double)g->update[i], i,
                    sum[i] / ranks);
         for (unsigned r = 0; r < ranks; r++)
-            expect(same_floats(tithe_exchange_kept(g->ex, r), t->e[r], n),
+            expect(same_floats(tithe_exchange_residual(g->ex, r), t->e[r], n),
                    "%s, %u ranks, step %u: rank %u keeps else", leader, ranks, k, r);
         check_nothing_is_lost(g, t, leader);
         check_account(g, &a, leader);
@@ -268,14 +268,15 @@ static void check_quantized(const char *spec, unsigned ranks, size_t n, const ch
             expect(fabs(said - sum[at[j]]) <= fabs(sum[at[j]]) + 1e-6, "%s: %g, not %g", spec, said,
                    sum[at[j]]);
             for (unsigned r = 0; r < ranks; r++) {
-                const float kept = tithe_exchange_kept(g->ex, r)[at[j]];
+                const float kept = tithe_exchange_residual(g->ex, r)[at[j]];
                 expect(r == owner || kept == 0, "%s: rank %u keeps %g of what rank %u owns", spec, r,
                        (double)kept, owner);
                 t->e[r][at[j]] = kept; /* the twin cannot quantize */
             }
         }
         for (unsigned r = 0; r < ranks; r++)
-            expect(same_floats(tithe_exchange_kept(g->ex, r), t->e[r], n), "%s: rank %u keeps else", spec, r);
+            expect(same_floats(tithe_exchange_residual(g->ex, r), t->e[r], n), "%s: rank %u keeps else", spec,
+                   r);
         check_nothing_is_lost(g, t, spec);
         free(x);
     }
@@ -314,8 +315,8 @@ static void collectives_change_between_steps(void **state)
         group_finish(constant);
         assert_string_equal(last_of(changing->ex).collective, name);
         for (unsigned r = 0; r < RANKS; r++)
-            assert_true(
-                same_floats(tithe_exchange_kept(changing->ex, r), tithe_exchange_kept(constant->ex, r), N));
+            assert_true(same_floats(tithe_exchange_residual(changing->ex, r),
+                                    tithe_exchange_residual(constant->ex, r), N));
         for (size_t i = 0; i < N; i++)
             assert_true(fabs((double)changing->update[i] - (double)constant->update[i]) <= 1e-5);
         free(x);
@@ -367,7 +368,7 @@ static void what_cannot_be_is_refused(void **state)
         group_make(&(wanted){.codec = "topk:k=2", .feedback = "ec", .scheme = "artopk", .ranks = 2, .n = 4});
     const float x[] = {1, 2, 3, 4}, bad[] = {1, NAN, 3, 4}, huge[] = {3e38f, 0, 0, 0};
     assert_int_equal(tithe_exchange_put(g->ex, 0, 0, bad, 1, &g->error), TITHE_E_NONFINITE);
-    assert_true(tithe_exchange_kept(g->ex, 0)[0] == 0);
+    assert_true(tithe_exchange_residual(g->ex, 0)[0] == 0);
     assert_int_equal(tithe_exchange_put(g->ex, 0, 0, x, 1, &g->error), TITHE_OK);
     assert_int_equal(tithe_exchange_skip(g->ex, 1, 1, &g->error), TITHE_OK);
     assert_int_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_E_ARGUMENT);
@@ -381,7 +382,7 @@ static void what_cannot_be_is_refused(void **state)
                      TITHE_OK); /* 4 * huge is no number */
     assert_int_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_E_RANGE);
     assert_non_null(strstr(g->error.text, "Rank 1"));
-    assert_true(tithe_exchange_kept(g->ex, 0)[0] == 4); /* nothing was taken */
+    assert_true(tithe_exchange_residual(g->ex, 0)[0] == 4); /* nothing was taken */
     group_free(g);
 }
 

@@ -97,8 +97,8 @@ static void expect_same(group *a, group *b)
 {
     assert_true(same_floats(a->update, b->update, N));
     for (unsigned r = 0; r < RANKS; r++)
-        if (tithe_exchange_kept(a->ex, r))
-            assert_true(same_floats(tithe_exchange_kept(a->ex, r), tithe_exchange_kept(b->ex, r), N));
+        if (tithe_exchange_residual(a->ex, r))
+            assert_true(same_floats(tithe_exchange_residual(a->ex, r), tithe_exchange_residual(b->ex, r), N));
     const tithe_exchange_totals x = totals_of(a->ex), y = totals_of(b->ex);
     assert_true(x.uplink_bytes == y.uplink_bytes && x.sent_bytes == y.sent_bytes && x.cost == y.cost &&
                 x.sent_messages == y.sent_messages && x.paper_bits == y.paper_bits &&
@@ -185,15 +185,15 @@ static void expect_sum(group *all, group *const *parts, const size_t *begins, si
         unsent += r.unsent;
         assert_true(t.encode > 0 && t.transfer >= 0);
         assert_true(same_floats(all->update + at, parts[b]->update, n));
-        for (unsigned rank = 0; rank < RANKS && tithe_exchange_kept(all->ex, rank); rank++)
-            assert_true(same_floats(tithe_exchange_kept(all->ex, rank) + at,
-                                    tithe_exchange_kept(parts[b]->ex, rank), n));
+        for (unsigned rank = 0; rank < RANKS && tithe_exchange_residual(all->ex, rank); rank++)
+            assert_true(same_floats(tithe_exchange_residual(all->ex, rank) + at,
+                                    tithe_exchange_residual(parts[b]->ex, rank), n));
         if (tithe_exchange_aggregate(all->ex))
             assert_true(same_floats(tithe_exchange_aggregate(all->ex) + at,
                                     tithe_exchange_aggregate(parts[b]->ex), n));
-        if (tithe_exchange_server_kept(all->ex))
-            assert_true(same_floats(tithe_exchange_server_kept(all->ex) + at,
-                                    tithe_exchange_server_kept(parts[b]->ex), n));
+        if (tithe_exchange_server_residual(all->ex))
+            assert_true(same_floats(tithe_exchange_server_residual(all->ex) + at,
+                                    tithe_exchange_server_residual(parts[b]->ex), n));
     }
     const tithe_exchange_totals t = totals_of(all->ex);
     const tithe_exchange_record r = last_of(all->ex);

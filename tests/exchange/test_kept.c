@@ -40,7 +40,7 @@ static void check_ec(const char *spec, bool measure)
         group_finish(g);
         expect(same_floats(g->update, u, N), "%s: another update in step %u", spec, k);
         for (unsigned r = 0; r < RANKS; r++)
-            expect(same_floats(tithe_exchange_kept(g->ex, r), e[r], N),
+            expect(same_floats(tithe_exchange_residual(g->ex, r), e[r], N),
                    "%s: rank %u keeps something else, step %u", spec, r, k);
         unsent_total += unsent;
         const tithe_exchange_record last = last_of(g->ex);
@@ -95,7 +95,8 @@ static void check_ef21(const char *spec, bool measure)
         group_put_all(g, x, gamma_at(k));
         group_finish(g);
         for (unsigned r = 0; r < RANKS; r++)
-            expect(same_floats(tithe_exchange_kept(g->ex, r), h[r], N), "%s: rank %u, step %u", spec, r, k);
+            expect(same_floats(tithe_exchange_residual(g->ex, r), h[r], N), "%s: rank %u, step %u", spec, r,
+                   k);
         expect(near_floats(g->update, u, N, 4.0 * (k + 2), 30), "%s: another update in step %u", spec, k);
         const double said = last_of(g->ex).unsent;
         if (measure)
@@ -145,7 +146,7 @@ static void measuring_changes_nothing(void **state)
             assert_true(fabs(last.unsent - unsent) <= 1e-5 * unsent &&
                         fabs(last.energy - energy) <= 1e-5 * energy);
             assert_true(isnan(last.residual));
-            assert_null(tithe_exchange_kept(plain->ex, 0));
+            assert_null(tithe_exchange_residual(plain->ex, 0));
             free(x);
         }
         group_free(plain);

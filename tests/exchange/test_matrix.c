@@ -87,11 +87,11 @@ static void check_case(const wanted *w)
         sent += tithe_rounds_sent(&rounds);
         for (size_t i = 0; i < w->n; i++) applied[i] += w->ranks * (double)here->update[i];
     }
-    const float *server = tithe_exchange_server_kept(here->ex);
+    const float *server = tithe_exchange_server_residual(here->ex);
     for (size_t i = 0; i < w->n; i++) { /* what was not applied is kept */
         double kept = server ? (double)server[i] : 0;
         for (unsigned r = 0; r < w->ranks && here->feedback->keeps; r++)
-            kept += (double)tithe_exchange_kept(here->ex, r)[i];
+            kept += (double)tithe_exchange_residual(here->ex, r)[i];
         expect(fabs(applied[i] + kept - given[i]) <= 1e-4,
                "%s over %s, %u ranks, n = %zu: %g + %g, not %g at %zu", scheme, name, w->ranks, w->n,
                applied[i], kept, given[i], i);

@@ -88,8 +88,8 @@ static void order_and_threads_make_no_difference(void **state)
                 expect(same_floats(plain->update, other->update, N), "%s on %u lanes: step %u differs",
                        methods[m].codec, lanes, k);
                 for (unsigned r = 0; r < RANKS && plain->feedback->keeps; r++)
-                    assert_true(
-                        same_floats(tithe_exchange_kept(plain->ex, r), tithe_exchange_kept(other->ex, r), N));
+                    assert_true(same_floats(tithe_exchange_residual(plain->ex, r),
+                                            tithe_exchange_residual(other->ex, r), N));
                 free(x);
             }
             assert_true(totals_of(plain->ex).uplink_bytes == totals_of(other->ex).uplink_bytes);
@@ -139,7 +139,7 @@ static void check_skip(const method *m)
     float *kept[RANKS] = {0};
     for (unsigned r = 0; r < RANKS && g->feedback->keeps; r++) {
         kept[r] = malloc(N * sizeof(float));
-        memcpy(kept[r], tithe_exchange_kept(g->ex, r), N * sizeof(float));
+        memcpy(kept[r], tithe_exchange_residual(g->ex, r), N * sizeof(float));
     }
     static double sum[N];
     memset(sum, 0, sizeof sum);
@@ -165,14 +165,15 @@ static void check_skip(const method *m)
         double u = (g->feedback->scaled ? 1 : 0.25) * sum[i] / (RANKS - 2);
         if (g->feedback->aggregates) { /* the mean of what all keep, old and new */
             u = 0;
-            for (unsigned r = 0; r < RANKS; r++) u += 0.25 * (double)tithe_exchange_kept(g->ex, r)[i] / RANKS;
+            for (unsigned r = 0; r < RANKS; r++)
+                u += 0.25 * (double)tithe_exchange_residual(g->ex, r)[i] / RANKS;
         }
         expect(fabs((double)g->update[i] - u) <= 1e-4, "%s: %g at %zu, not %g", m->codec,
                (double)g->update[i], i, u);
     }
     assert_true(totals_of(g->ex).uplink_bytes - before == bytes);
     for (unsigned r = 0; r < RANKS; r += 3)
-        if (kept[r]) assert_true(same_floats(kept[r], tithe_exchange_kept(g->ex, r), N));
+        if (kept[r]) assert_true(same_floats(kept[r], tithe_exchange_residual(g->ex, r), N));
     for (unsigned r = 0; r < RANKS; r++) free(kept[r]);
     free(x);
     group_free(g);
@@ -252,7 +253,7 @@ static void mistakes_are_told(void **state)
         assert_true(same_floats(g->update, clean->update, N));
         for (unsigned r = 0; r < RANKS; r++) tithe_exchange_skip(g->ex, r, 0.3, NULL);
         refused(tithe_exchange_finish(g->ex, g->update, &said), TITHE_E_ARGUMENT, "No rank takes part");
-        assert_null(tithe_exchange_kept(g->ex, RANKS));
+        assert_null(tithe_exchange_residual(g->ex, RANKS));
         group_free(g);
         group_free(clean);
     }
@@ -294,7 +295,7 @@ static void bad_gradients_leave_no_trace(void **state)
                            "%s%s: %g at %zu, not %g", methods[m].codec, measure ? ", measured" : "",
                            (double)g->update[i], i, (double)clean->update[i]);
                 for (size_t i = 0; i < N && g->feedback->keeps; i++)
-                    assert_true(isfinite(tithe_exchange_kept(g->ex, 2)[i]));
+                    assert_true(isfinite(tithe_exchange_residual(g->ex, 2)[i]));
                 free(x);
                 if (g->feedback->keeps && m == 4) break; /* random draws follow every bit */
             }
@@ -314,7 +315,7 @@ static void a_failed_message_is_taken_back(void **state)
         group_put_all(g, first, 0.5);
         group_finish(g);
         refused(tithe_exchange_put(g->ex, 0, 0, large, 0.5, &said), TITHE_E_RANGE, "f16");
-        const float *kept = tithe_exchange_kept(g->ex, 0);
+        const float *kept = tithe_exchange_residual(g->ex, 0);
         assert_true(fabs((double)kept[0] - 0.5) < 0.1 && kept[1] == 1 && kept[2] == 0 && kept[3] == 0);
         group_free(g);
     }

@@ -104,9 +104,9 @@ static void check_owned(tithe_exchange *apart, tithe_exchange *here, unsigned ra
 {
     size_t begin;
     const size_t count = tithe_exchange_owned(apart, rank, 0, &begin);
-    const float *kept = tithe_exchange_server_kept(apart);
+    const float *kept = tithe_exchange_server_residual(apart);
     if (count && kept)
-        assert_true(same_floats(kept + begin, tithe_exchange_server_kept(here) + begin, count));
+        assert_true(same_floats(kept + begin, tithe_exchange_server_residual(here) + begin, count));
 }
 
 static void check_method(const method *m)
@@ -159,9 +159,9 @@ static void check_method(const method *m)
         sent += t.sent_bytes;
         cost += t.cost;
         if (here->feedback->keeps)
-            assert_true(
-                same_floats(tithe_exchange_kept(all[r].g->ex, r), tithe_exchange_kept(here->ex, r), LENGTH));
-        assert_null(tithe_exchange_kept(all[r].g->ex, (r + 1) % RANKS_HERE));
+            assert_true(same_floats(tithe_exchange_residual(all[r].g->ex, r),
+                                    tithe_exchange_residual(here->ex, r), LENGTH));
+        assert_null(tithe_exchange_residual(all[r].g->ex, (r + 1) % RANKS_HERE));
         check_owned(all[r].g->ex, here->ex, r);
     }
     const bool star = strcmp(last_of(here->ex).scheme, "star") == 0;

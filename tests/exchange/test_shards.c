@@ -150,9 +150,9 @@ static void check_method(const method *m)
             expect(t->g->update[i] == t->update[i], "%s, step %u: %.9g at %zu, not %.9g", m->codec, k,
                    (double)t->g->update[i], i, (double)t->update[i]);
         for (unsigned r = 0; m->feedback && r < RANKS; r++)
-            expect(same_floats(tithe_exchange_kept(t->g->ex, r), t->e[r], N),
+            expect(same_floats(tithe_exchange_residual(t->g->ex, r), t->e[r], N),
                    "%s: rank %u keeps other numbers", m->codec, r);
-        if (m->feedback) assert_true(same_floats(tithe_exchange_server_kept(t->g->ex), t->owners, N));
+        if (m->feedback) assert_true(same_floats(tithe_exchange_server_residual(t->g->ex), t->owners, N));
         const tithe_exchange_totals total = totals_of(t->g->ex);
         expect(total.uplink_bytes == t->up && total.downlink_bytes == t->back && total.sent_bytes == t->sent,
                "%s: up %g (%g), back %g (%g), sent %g (%g)", m->codec, total.uplink_bytes, t->up,
@@ -226,11 +226,11 @@ static void check_balance(const char *options, unsigned ranks, size_t n, bool sk
             for (size_t i = 0; here && i < n; i++) given[i] += gamma * (double)x[r * n + i];
         }
         expect(tithe_exchange_finish(ex, update, &error) == TITHE_OK, "%s: %s", options, error.text);
-        const float *owners = tithe_exchange_server_kept(ex);
+        const float *owners = tithe_exchange_server_residual(ex);
         for (size_t i = 0; i < n; i++) {
             applied[i] += put * (double)update[i];
             double kept = owners ? (double)owners[i] : 0;
-            for (unsigned r = 0; r < ranks; r++) kept += (double)tithe_exchange_kept(ex, r)[i];
+            for (unsigned r = 0; r < ranks; r++) kept += (double)tithe_exchange_residual(ex, r)[i];
             /* each step rounds what each rank and the owner keep, and their sums; none is larger than 40 a rank */
             const double slack = (k + 1) * (ranks + 4.0) * (double)FLT_EPSILON * 40 * ranks;
             expect(fabs(applied[i] + kept - given[i]) <= slack,
@@ -355,7 +355,7 @@ static void bad_numbers_leave_no_trace(void **state)
             char place[30];
             group_put_all(g, x, 0.3);
             group_finish(g);
-            if (ec) memcpy(before, tithe_exchange_kept(g->ex, 2), N * sizeof *before);
+            if (ec) memcpy(before, tithe_exchange_residual(g->ex, 2), N * sizeof *before);
             x[2 * N + places[p]] = p % 2 ? NAN : INFINITY;
             tithe_error said = {0};
             snprintf(place, sizeof place, "position %zu.", places[p]);
@@ -363,7 +363,7 @@ static void bad_numbers_leave_no_trace(void **state)
                              TITHE_E_NONFINITE);
             expect(strstr(said.text, place) && said.position == places[p], "%s: '%s'", codecs[c / 2],
                    said.text);
-            if (ec) assert_true(same_floats(before, tithe_exchange_kept(g->ex, 2), N));
+            if (ec) assert_true(same_floats(before, tithe_exchange_residual(g->ex, 2), N));
             free(x);
             free(before);
             group_free(g);
@@ -384,7 +384,7 @@ static void a_refused_part_takes_back_the_others(void **state)
         float *x = gradients_make(RANKS, N, 0), *before = malloc(N * sizeof *before);
         group_put_all(g, x, 0.3);
         group_finish(g);
-        const float *kept = tithe_exchange_kept(g->ex, 1);
+        const float *kept = tithe_exchange_residual(g->ex, 1);
         memcpy(before, kept, N * sizeof *before);
         tithe_error said = {0};
         x[N + N - 1] = 1e9f;

@@ -96,12 +96,12 @@ static void stop(process *all, unsigned ranks)
 
 static void check_owned(const process *p, tithe_exchange *here)
 {
-    const float *kept = tithe_exchange_server_kept(p->g->ex);
+    const float *kept = tithe_exchange_server_residual(p->g->ex);
     for (unsigned b = 0; kept && b < tithe_exchange_buckets(here); b++) {
         size_t begin;
         const size_t count = tithe_exchange_owned(p->g->ex, p->rank, b, &begin);
         if (!count) continue;
-        assert_true(same_floats(kept + begin, tithe_exchange_server_kept(here) + begin, count));
+        assert_true(same_floats(kept + begin, tithe_exchange_server_residual(here) + begin, count));
     }
 }
 
@@ -132,8 +132,8 @@ static void check_setting(const setting *s)
         back += t.downlink_bytes;
         check_owned(&all[r], here->ex);
         if (here->feedback->keeps)
-            assert_true(
-                same_floats(tithe_exchange_kept(all[r].g->ex, r), tithe_exchange_kept(here->ex, r), N));
+            assert_true(same_floats(tithe_exchange_residual(all[r].g->ex, r),
+                                    tithe_exchange_residual(here->ex, r), N));
     }
     const tithe_exchange_totals t = totals_of(here->ex);
     expect(sent == t.sent_bytes && up == t.uplink_bytes && back == t.downlink_bytes,

@@ -47,7 +47,7 @@ static void expect_same(const group *a, const group *b, const phase *p)
     const tithe_exchange_record last = last_of(a->ex), other = last_of(b->ex);
     expect(same_floats(a->update, b->update, N), "%s: another update", p->scheme);
     for (unsigned r = 0; r < RANKS; r++)
-        expect(same_floats(tithe_exchange_kept(a->ex, r), tithe_exchange_kept(b->ex, r), N),
+        expect(same_floats(tithe_exchange_residual(a->ex, r), tithe_exchange_residual(b->ex, r), N),
                "%s: rank %u keeps else", p->scheme, r);
     assert_true(tithe_exchange_seconds(a->ex, &link) == tithe_exchange_seconds(b->ex, &link));
     assert_string_equal(last.scheme, other.scheme);
@@ -71,7 +71,8 @@ static void check_phases(size_t bucket_bytes)
         if (k) assert_true(tithe_exchange_seconds(g->ex, &link) == before); /* of the step that was */
         group *anew = group_of(p, bucket_bytes, NULL);
         for (unsigned r = 0; r < RANKS; r++)
-            memcpy(tithe_exchange_kept(anew->ex, r), tithe_exchange_kept(g->ex, r), N * sizeof(float));
+            memcpy(tithe_exchange_residual(anew->ex, r), tithe_exchange_residual(g->ex, r),
+                   N * sizeof(float));
         tithe_exchange_continue(anew->ex, k, NULL, NULL);
         for (unsigned end = k + EACH; k < end; k++) {
             step(g, k);

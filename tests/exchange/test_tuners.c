@@ -135,7 +135,7 @@ static void its_state_goes_into_a_checkpoint(void **state)
     assert_int_equal(tithe_exchange_learned(one->ex, numbers), 2);
     assert_true(numbers[0] == 5 && numbers[1] == 3);
     for (unsigned r = 0; r < RANKS; r++)
-        memcpy(tithe_exchange_kept(other->ex, r), tithe_exchange_kept(one->ex, r), N * sizeof(float));
+        memcpy(tithe_exchange_residual(other->ex, r), tithe_exchange_residual(one->ex, r), N * sizeof(float));
     tithe_exchange_relearn(other->ex, numbers);
     tithe_exchange_continue(other->ex, 3, NULL, NULL);
     climb(one, 3, STEPS);

@@ -1,7 +1,7 @@
 /* fuzz_libsvm.c - any bytes as LIBSVM text. What is taken is sound: indices ascend, numbers are finite, and cutting
  * the text at a line's end gives the first rows again. What is refused has a sentence that names the line. */
-#include "fuzz.h"
 #include "data/data.h"
+#include "fuzz.h"
 
 static tithe_status read_text(const char *text, size_t size, data_rows *d, tithe_error *error)
 {

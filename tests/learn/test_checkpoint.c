@@ -502,7 +502,7 @@ static void what_is_written_is_read(void **state)
     assert_true(tithe_checkpoint_is(bytes, length));
     assert_int_equal(tithe_checkpoint_read("read", bytes, length, &c, NULL), TITHE_OK);
     assert_true(c.step == 3 && c.n == 12 && c.workers == 3 && c.seed == 1 && c.epochs == 3);
-    assert_true(c.kept && c.server_kept && !c.aggregate && !c.anchor && !c.averages && !c.momentum &&
+    assert_true(c.residual && c.server_residual && !c.aggregate && !c.anchor && !c.averages && !c.momentum &&
                 !c.clients);
     assert_non_null(strstr(c.text, "\ncodec: topk:k=3|natural"));
     trial *t = trial_with(3, 3);

@@ -422,7 +422,7 @@ static void flags_are_where_they_should_be(void **state)
     static const char *const of_messages[] = {
         "workers", "seed",   "codec", "downlink", "feedback", "downlink-feedback", "scheme", "collective",
         "leader",  "bucket", "tuner", "level",    "cost",     "clients",           "count",  NULL};
-    static const char *const later[] = {"data",   "model",  "l2",   "sampling", "batch",
+    static const char *const later[] = {"data",   "model",  "l2",   "sampling",          "batch",
                                         "scheme", "leader", "cost", "downlink-feedback", NULL};
     for (const tithe_option *row = tithe_train_option_table(); row->name; row++) {
         const unsigned together = TITHE_OPTION_AGREES | TITHE_OPTION_EVERYWHERE;
