@@ -46,6 +46,10 @@ for n in (1, 2, 3, 4, 7, 8, 16, 33, 64):
     up, down = answer["uplink_bytes"] / STEPS / n, answer["downlink_bytes"] / STEPS / n
     star = 2 * LATENCY + (n - 1) * (12 + up + 4 + down) / BANDWIDTH if n > 1 else 0
     check(near(answer["seconds"], STEPS * (COMPUTE + star)), f"star, {n} workers: {answer['seconds']}")
+    answer = train(*common, "--codec", "natural", "--scheme", "shards")  # so short that the last worker owns all of it
+    up, down = (answer[key] / STEPS / max(1, n - 1) for key in ("uplink_bytes", "downlink_bytes"))
+    shards = 2 * LATENCY + (n - 1) * (up + down) / BANDWIDTH if n > 1 else 0
+    check(near(answer["seconds"], STEPS * (COMPUTE + shards)), f"shards, {n} workers: {answer['seconds']}")
     check(train("--workers", str(n), "--steps", str(STEPS))["model_hash"] ==
           train(*common)["model_hash"], f"{n} workers: a clock changes no model")
 

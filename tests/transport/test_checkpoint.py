@@ -61,6 +61,7 @@ def has(transport):
     return "built without" not in done.stderr
 
 
+LONGER = "--data gen:sparse:rows=210,features=3000,density=0.02 --no-optimum"  # three owners
 # The name, the options, and whether all transports are worth the time.
 METHODS = {
     "dense": ("", False),
@@ -85,6 +86,11 @@ METHODS = {
     "long vectors": ("--data gen:sparse:rows=60,features=300000,density=0.0001 --no-optimum --codec topk:keep=0.01 --momentum 0.5 "
                      "--downlink topk:keep=0.01 --downlink-feedback ec", True),
     "layers": ("--model mlp:hidden=4 --codec topk:keep=0.1,per=layer", False),
+    "owners": (f"{LONGER} --codec natural --feedback ec", True),
+    "owners, top-k both ways": (f"{LONGER} --codec topk:keep=0.05 --scheme shards --collective ring --momentum 0.5", True),
+    "owners, buckets": (f"{LONGER} --codec topk|sign --cost 802.15.4 --scheme shards --bucket 3kB", True),
+    "owners, another way back": (f"{LONGER} --codec natural --downlink topk:keep=0.1 --downlink-feedback ec --scheme shards", False),
+    "owners of long parts": ("--data gen:sparse:rows=60,features=900000,density=0.00003 --no-optimum --codec natural --feedback ec", True),
 }
 SAME = ["model_hash", "steps", "epochs", "loss", "gap", "accuracy", "average_loss", "uplink_bytes", "downlink_bytes", "cost",
         "downlink_cost", "paper_bits", "unsent", "kept_mean", "kept_least", "speedup_mean", "speedup_least", "residual_share"]

@@ -26,6 +26,7 @@ SHORT = ["--data", "a9a-like:scale=0.03", "--steps", "30"]
 LONG = ["--data", "a9a-like:scale=0.1", "--no-optimum", "--estimator", "sgd", "--epochs", "100000"]
 GATHER = ["--codec", "topk:keep=0.1"]
 STAR = ["--codec", "natural", "--scheme", "star"]
+OWNERS = ["--data", "gen:sparse:rows=400,features=3000,density=0.01", "--codec", "natural", "--feedback", "ec"]  # shards, three parts
 STUCK = "30"  # seconds: a --deadline that passes; long enough for a busy machine to start processes in
 files = 0
 
@@ -437,8 +438,8 @@ def stopped_roles():
 
 
 def killed_local():
-    for which in (0, 2):  # the server, a worker
-        process = local(GATHER)
+    for how, which in ((GATHER, 0), (GATHER, 2), (OWNERS, 0), (OWNERS, 2)):  # the server, a worker
+        process = local(how)
         os.kill(children(process.pid)[which], signal.SIGKILL)
         _, error = end(process)
         check(process.returncode == 2 and "killed by signal 9" in error, f"killed: {process.returncode} {error!r}")
@@ -463,7 +464,8 @@ def roles(how):
 def stuck_zmq():
     """All runs at the same time, since all take as long as the deadline."""
     runs = [(f"stuck, {how}, {'rank 0' if first else 'another rank'}", first, *roles(how))
-            for how, first in ((GATHER, True), (GATHER, False), (STAR, False), (["--codec", "raw", "--collective", "tree"], False))]
+            for how, first in ((GATHER, True), (GATHER, False), (STAR, False), (["--codec", "raw", "--collective", "tree"], False),
+                               (OWNERS, True), ([*OWNERS, "--collective", "ring"], False))]
     parent = local(GATHER, "--deadline", STUCK)
     stopped = []
     for what, first, server, workers in runs:
@@ -510,7 +512,7 @@ def stuck_mpi():
         print(f"SKIP: no {MPIRUN}")
         return
     runs = []
-    for how in (GATHER, STAR, ["--codec", "raw"]):
+    for how in (GATHER, STAR, OWNERS, ["--codec", "raw"]):
         trace = new_file()
         command = [*mpirun(3), tithe, "train", "--transport", "mpi", *LONG, *how, "--deadline", STUCK, "--trace", trace]
         runs.append((how, trace, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -528,6 +530,23 @@ def stuck_mpi():
         told = [line for line in error.splitlines() if "while" in line and "rank 1 " in line.lower()]
         check(process.returncode != 0 and len(told) >= 2, f"stuck over MPI, {how}: {process.returncode} {error!r}")
         happens(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in ranks.values()), "stuck over MPI: no process is left")
+
+
+def killed_mpi():
+    """An owner of a part: mpirun ends the others, which wait for it."""
+    if not has_mpirun():
+        return
+    trace = new_file()
+    process = subprocess.Popen([*mpirun(3), tithe, "train", "--transport", "mpi", *LONG, *OWNERS, "--deadline", NEVER, "--trace", trace],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
+    begins(trace)
+    ranks = ranks_under(process)
+    check(sorted(ranks) == [0, 1, 2], f"killed over MPI: the ranks are {ranks}")
+    if 1 in ranks:
+        os.kill(ranks[1], signal.SIGKILL)
+    _, error = end(process)
+    check(process.returncode != 0 and error, f"killed over MPI: {process.returncode} {error!r}")
+    happens(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in ranks.values()), "killed over MPI: no process is left")
 
 
 def descends(pid, ancestor):
@@ -563,6 +582,7 @@ else:
     print("SKIP: no zmq in this build")
 if mpi:
     stuck_mpi()
+    killed_mpi()
 else:
     print("SKIP: no mpi in this build")
 shutil.rmtree(folder, ignore_errors=True)

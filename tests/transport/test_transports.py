@@ -55,7 +55,7 @@ METHODS = {
     "AR-Top-k, either rule": "--codec topk:k=9 --scheme artopk --collective direct --leader auto",
     "AR-Top-k, natural": "--codec topk:keep=0.1|natural --scheme artopk",
     "AR-Top-k, half": "--codec topk:keep=0.1|f16 --scheme artopk --leader variance",
-    "gather of long frames": "--codec natural --feedback none",
+    "gather of long frames": "--codec natural --feedback none --scheme gather",
     "both ways": "--codec natural --downlink natural",
     "both ways, the server keeps": "--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp",
     "CAT": "--codec topk|sign --cost 802.15.4",
@@ -75,21 +75,41 @@ METHODS = {
     "layers": "--model mlp:hidden=4 --estimator minibatch --codec topk:keep=0.1 --bucket layer",
     "layers, both ways": "--model mlp:hidden=4 --estimator minibatch --codec natural --downlink natural --bucket 256B",
 }
+# Of 3000 features, so that up to seven workers own a part each.
+LONGER = ["--data", "gen:sparse:rows=210,features=3000,density=0.02", "--no-optimum"]
+OWNERS = {
+    "owners": "--codec natural",
+    "owners around a ring, who keep": "--codec natural --feedback ec --collective ring",
+    "owners, top-k": "--codec topk:keep=0.05 --scheme shards",
+    "owners, CAT around a ring": "--codec topk|sign --cost 802.15.4 --scheme shards --collective ring",
+    "owners, another way back": "--codec threshold:lambda=0.001 --downlink topk:keep=0.1|natural --scheme shards",
+    "owners, clients": "--codec all|dither:bucket=64 --feedback ec --scheme shards --clients 2/round",
+    "owners, buckets": "--codec f16 --feedback ec --scheme shards --bucket 5kB",
+    "owners, ef21": "--codec topk:keep=0.05 --feedback ef21 --scheme shards",
+}
 SAME = ["model_hash", "steps", "loss", "gap", "uplink_bytes", "downlink_bytes", "cost", "downlink_cost", "paper_bits", "L", "L_US",
         "L_IS", "average_loss", "scheme", "collective", "codec"]
 
 
 def compare(transports):
     for i, (name, options) in enumerate(METHODS.items()):
-        workers = (4, 3, 2)[i % 3]
-        common = [*DATA, *options.split(), "--steps", "12", "--json", "-"]
-        here = answer([tithe, "train", "--workers", str(workers), *common], f"{name} in one process")
-        if "mpi" in transports:
-            there = answer([*mpi(workers), "--workers", str(workers), *common], f"{name} over MPI")
-            same(here, there, f"{name} over MPI")
-        if "zmq" in transports:
-            there = answer([tithe, "train", "--transport", "zmq", "--local", str(workers), *common], f"{name} over ZeroMQ")
-            same(here, there, f"{name} over ZeroMQ")
+        compare_one(transports, name, (4, 3, 2)[i % 3], [*DATA, *options.split()])
+    for name, options in OWNERS.items():
+        for workers in (2, 3, 4, 7):
+            scheme = [] if "--scheme" in options or workers > 2 else ["--scheme", "shards"]  # of two, auto gathers
+            compare_one(transports, f"{name}, {workers} workers", workers, [*LONGER, *options.split(), *scheme], "shards")
+
+
+def compare_one(transports, name, workers, options, scheme=None):
+    common = [*options, "--steps", "12", "--json", "-"]
+    here = answer([tithe, "train", "--workers", str(workers), *common], f"{name} in one process")
+    check(not here or scheme in (None, here["scheme"]), f"{name}: it is {here and here['scheme']}")
+    if "mpi" in transports:
+        there = answer([*mpi(workers), "--workers", str(workers), *common], f"{name} over MPI")
+        same(here, there, f"{name} over MPI")
+    if "zmq" in transports:
+        there = answer([tithe, "train", "--transport", "zmq", "--local", str(workers), *common], f"{name} over ZeroMQ")
+        same(here, there, f"{name} over ZeroMQ")
 
 
 def same(here, there, what):
@@ -166,14 +186,14 @@ def mismatch():
     check(all("topk:keep=0.1" in e and "topk:keep=0.2" in e for e in errors), f"mismatch: both sides are named: {errors}")
 
 
-def lost_worker():
+def lost_worker(options):
     """A worker that dies: the others end within the deadline, and say who is missing."""
     port = free_port()
     endpoint = f"tcp://127.0.0.1:{port}"
-    base = ["--data", "a9a-like", "--no-optimum", "--transport", "zmq", "--workers", "3", "--estimator", "sgd", "--epochs", "1000",
-            "--codec", "topk:keep=0.1", "--scheme", "star", "--deadline", "20"]
+    base = [*options, "--no-optimum", "--transport", "zmq", "--workers", "3", "--estimator", "sgd", "--epochs", "100000", "--deadline",
+            "20"]
     commands = [[tithe, "train", *base, "--role", "server", "--listen", endpoint]]
-    traces = [os.path.join(environment["XDG_CACHE_HOME"], f"lost-{i}") for i in range(3)]
+    traces = [os.path.join(environment["XDG_CACHE_HOME"], f"lost-{port}-{i}") for i in range(3)]
     commands += [[tithe, "train", *base, "--role", "worker", "--connect", endpoint, "--trace", trace] for trace in traces]
     processes = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for c in commands]
     begins(*traces)
@@ -182,7 +202,8 @@ def lost_worker():
     errors = [p.communicate(timeout=HANG)[1] for p in processes]
     survivors = [(p.returncode, e) for i, (p, e) in enumerate(zip(processes, errors)) if i != 2]
     check(all(code == 2 for code, _ in survivors), f"lost worker: {survivors}")
-    check(all("rank" in e.lower() and "while" in e for _, e in survivors), f"lost worker: rank and phase are named: {survivors}")
+    check(all("rank" in e.lower() and "while" in e and e.count("\n") == 1 for _, e in survivors),
+          f"lost worker: rank and phase are named, in one sentence: {survivors}")
 
 
 def interrupted():
@@ -220,7 +241,8 @@ if "mpi" in transports:
 if "zmq" in transports:
     roles()
     mismatch()
-    lost_worker()
+    lost_worker(["--data", "a9a-like", "--codec", "topk:keep=0.1", "--scheme", "star"])
+    lost_worker(["--data", "gen:sparse:rows=400,features=3000,density=0.01", "--codec", "natural", "--feedback", "ec"])
     interrupted()
 shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
 finish(skipped=not transports)
