@@ -223,7 +223,7 @@ static tithe_status receive(void *self, unsigned at, unsigned from, void *bytes,
                             double timeout, tithe_error *error)
 {
     (void)at;
-    wire_body *body;
+    wire_body *body = NULL;
     const tithe_status status = next_message(self, from, length, timeout, &body, error);
     if (status) return status;
     memcpy(bytes, body->bytes, length);
@@ -237,7 +237,7 @@ static tithe_status take_piece(void *self, unsigned at, unsigned from, void *roo
 {
     (void)at;
     zmq_state *s = self;
-    wire_body *body;
+    wire_body *body = NULL;
     const tithe_status status = next_message(s, from, length, timeout, &body, error);
     if (status) return status;
     ti_wire_drop(s->peers[from].lent);

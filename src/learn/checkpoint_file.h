@@ -21,7 +21,7 @@ enum {
 
 /* Vectors that not every run has. */
 enum {
-    PART_RESIDUAL = 1,       /* f32, of each worker */
+    PART_RESIDUAL = 1,   /* f32, of each worker */
     PART_AGGREGATE = 2,  /* f32 */
     PART_SERVER = 4,     /* f32 */
     PART_ANCHOR = 8,     /* f64 */
