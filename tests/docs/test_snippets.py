@@ -1,4 +1,4 @@
-"""The commands and the C of README.md, docs/plan.md and docs/add-a-quantizer.md do what they say: they are taken from the page and run."""
+"""The commands and the C of README.md, docs/plan.md, docs/add-a-quantizer.md and docs/add-a-scheme.md do what they say: they are taken from the page and run."""
 
 import os
 import re
@@ -86,5 +86,11 @@ with tempfile.TemporaryDirectory() as folder:
     for body in blocks("docs/add-a-quantizer.md", "c"):
         for function in re.findall(r"static .*?\n}\n", body, re.S):
             check(re.sub(r"\s+", " ", function).strip() in example, "not in the example: " + function.split("\n")[0])
+    # The scheme on its page compiles as it stands, against the tree; the tests of schemes go by the table, which it is not in.
+    for body in blocks("docs/add-a-scheme.md", "c"):
+        with open(os.path.join(folder, "scheme_hub.c"), "w", encoding="utf-8") as out:
+            out.write(body)
+        run(f"{os.environ.get('CC', 'cc')} -std=c17 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -fsyntax-only -I{source}/include "
+            f"-I{source}/src scheme_hub.c", folder)
 
 finish()
