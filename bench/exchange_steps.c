@@ -147,12 +147,12 @@ static tithe_status work(const settings *s, tithe_comm *comm, tithe_exchange *ex
 {
     float *from = malloc(s->n * sizeof *from), *g = malloc(s->n * sizeof *g);
     double *seconds = calloc(s->steps, sizeof *seconds);
-    tithe_exchange_totals before = {0}, after;
+    tithe_exchange_totals before = {.size = sizeof before}, after = before;
     tithe_status status = TITHE_OK;
     if (!from || !g || !seconds) status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory.");
     if (!status) fill(from, s->n, comm->first + 1);
     for (unsigned step = 0; step < WARM_UP + s->steps && !status; step++) {
-        if (step == WARM_UP) before = tithe_exchange_total(ex);
+        if (step == WARM_UP) tithe_exchange_total(ex, &before);
         memcpy(g, from, s->n * sizeof *g);
         double start, end = 0;
         status = line_up(comm, &start, error);
@@ -161,7 +161,7 @@ static tithe_status work(const settings *s, tithe_comm *comm, tithe_exchange *ex
         if (!status) status = ti_comm_fold(comm, COMM_MOST, &end, 1, error);
         if (step >= WARM_UP) seconds[step - WARM_UP] = end - start;
     }
-    after = tithe_exchange_total(ex);
+    tithe_exchange_total(ex, &after);
     if (!status) status = ti_comm_dismiss_server(comm, error);
     if (!status && comm->first == 0) print(s, comm, seconds, &before, &after);
     free(from);

@@ -14,6 +14,7 @@
 
 #include "files.h"
 #include "text.h"
+#include "train_facts.h"
 #include "train_run.h"
 #include "verbs.h"
 
@@ -181,7 +182,8 @@ static bool read_run(const plan *p, size_t i, train_settings *s, line_words *wor
 static void print_slowdown(const train_outcome *outcomes, const tithe_trace *const *traces, const plan *p)
 {
     for (size_t i = 0; i < p->count; i++) {
-        const double measured = tithe_trace_slower(traces, p->count, i), predicted = outcomes[i].slowdown;
+        const double measured = tithe_trace_slower(traces, p->count, i),
+                     predicted = outcomes[i].result.facts.slowdown;
         if (!isnan(measured) && predicted > 1)
             printf("%s took %.3g times the steps of the dense run; predicted: at most %.3g times.\n",
                    p->runs[i].name, measured, predicted);
@@ -249,7 +251,7 @@ static int run_all(const plan *p, const char *report, const char *json_path)
         if (json_path && result != EXIT_BAD) {
             cJSON *json = json_object(), *runs = json_array();
             for (size_t i = 0; i < done; i++) {
-                cJSON *run = json_append(runs, train_json(&outcomes[i]));
+                cJSON *run = json_append(runs, train_facts_json(&outcomes[i].result));
                 cJSON_AddItemToObject(run, "name", cJSON_CreateString(p->runs[i].name));
             }
             json_item(json, "runs", runs);

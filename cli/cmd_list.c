@@ -115,7 +115,8 @@ static int list_variant(const list_call *c, const char *kind, spec_variant v)
     if (!spec_base(v, spec_values_list, half, sizeof half, &error))
         return text_fail_status(v.name, TITHE_E_SPEC, &error);
     tithe_codec *codec = spec_alone(v.selector, half, NULL);
-    const tithe_claims claims = tithe_codec_claims(codec, c->n);
+    tithe_claims claims = {.size = sizeof claims};
+    tithe_codec_claims(codec, c->n, &claims);
     tithe_codec_free(codec);
 
     if (c->json)
@@ -164,8 +165,8 @@ static void list_pair(const list_call *c, const char *selector, const char *quan
     tithe_error error = {0};
     const tithe_status refused = tithe_codec_create(spec, NULL, &codec, &error);
     const char *reason = error.text[0] ? error.text : tithe_status_text(refused);
-    tithe_claims claims = {.omega = NAN, .delta = NAN, .Delta = NAN};
-    if (!refused) claims = tithe_codec_claims(codec, c->n);
+    tithe_claims claims = {.size = sizeof claims, .omega = NAN, .delta = NAN, .Delta = NAN};
+    if (!refused) tithe_codec_claims(codec, c->n, &claims);
 
     if (c->json) {
         cJSON *json = json_append(c->json, json_object());
@@ -325,6 +326,14 @@ static int list_leaders(const list_call *c)
     return EXIT_DONE;
 }
 
+static int list_samplings(const list_call *c)
+{
+    if (!c->json) printf("Samplings: which rows an estimator draws\n\n");
+    for (const tithe_sampling *const *s = tithe_samplings(); *s; s++)
+        list_plain(c, "sampling", (*s)->name, (*s)->summary, (*s)->paper, (*s)->params);
+    return EXIT_DONE;
+}
+
 static int list_averages(const list_call *c)
 {
     if (!c->json) printf("Averages: of the iterates, besides the last one\n\n");
@@ -346,9 +355,9 @@ static int list_transports(const list_call *c)
     if (!c->json) printf("Transports: how messages get from one process to another\n\n");
     for (const transport_row *t = transports(); t->name; t++) {
         if (c->json)
-            list_plain(c, "transport", t->name, t->summary, t->paper, NULL);
+            list_plain(c, "transport", t->name, t->summary, t->paper, t->params);
         else
-            print_variant(t->name, t->summary, t->paper, NULL, "library", t->library);
+            print_variant(t->name, t->summary, t->paper, t->params, "library", t->library);
     }
     return EXIT_DONE;
 }
@@ -360,11 +369,22 @@ typedef struct list_kind {
 
 /* The first is what `tithe list` alone shows. */
 static const list_kind kinds[] = {
-    {"codecs", list_codecs},      {"selectors", list_selectors},   {"quantizers", list_quantizers},
-    {"pairs", list_pairs},        {"costs", list_costs},           {"tuners", list_tuners},
-    {"feedback", list_feedbacks}, {"schemes", list_schemes},       {"collectives", list_collectives},
-    {"leaders", list_leaders},    {"transports", list_transports}, {"estimators", list_estimators},
-    {"averages", list_averages},  {"step-sizes", list_step_sizes}, {"models", list_models},
+    {"codecs", list_codecs},
+    {"selectors", list_selectors},
+    {"quantizers", list_quantizers},
+    {"pairs", list_pairs},
+    {"costs", list_costs},
+    {"tuners", list_tuners},
+    {"feedback", list_feedbacks},
+    {"schemes", list_schemes},
+    {"collectives", list_collectives},
+    {"leaders", list_leaders},
+    {"transports", list_transports},
+    {"estimators", list_estimators},
+    {"samplings", list_samplings},
+    {"averages", list_averages},
+    {"step-sizes", list_step_sizes},
+    {"models", list_models},
     {"data", list_data},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
@@ -373,7 +393,7 @@ int cmd_list(int argc, char **argv)
 {
     const char *json = NULL;
     uint64_t n = 1000000;
-    char names[200], summary[680];
+    char names[240], summary[720];
     size_t used = 0;
     for (size_t i = 0; i < KINDS; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", kinds[i].name);

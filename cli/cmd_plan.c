@@ -174,7 +174,7 @@ static cJSON *row_json(const tithe_plan_row *row)
     json_number(json, "network_seconds", row->network_seconds);
     json_number(json, "codec_seconds", row->codec_seconds);
     json_number(json, "seconds", row->seconds);
-    json_text(json, "options", row->options);
+    json_text(json, "options", plan_flags(row).text);
     return json;
 }
 
@@ -215,7 +215,7 @@ static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, 
             amount_time(w->network_seconds).text, amount_time(w->codec_seconds).text,
             amount_time(d->seconds).text, d->seconds / w->seconds);
     printf("%s\n", plan_break_even(plan).text);
-    printf("The fastest step is that of: tithe train %s\n", w->options);
+    printf("The fastest step is that of: tithe train %s\n", plan_flags(w).text);
 }
 
 /* The fastest of each scheme, as the number of workers grows. */

@@ -5,6 +5,7 @@
 #include "files.h"
 #include "processes.h"
 #include "text.h"
+#include "train_facts.h"
 #include "train_run.h"
 #include "verbs.h"
 
@@ -21,10 +22,10 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
         printf("averaged iterate: loss %.8g, gap %.3g\n", last->average_loss, last->average_gap);
     printf("up %s, back %s, sent in all %s; cost %s %s\n", text_bytes(last->uplink_bytes).text,
            text_bytes(last->downlink_bytes).text, text_bytes(last->sent_bytes).text,
-           text_short(last->cost).text, out->cost_unit);
-    if (r->buckets > 1)
-        printf("%u buckets: %s messages, %.3g s of sending while the next one was encoded\n", r->buckets,
-               text_group((uint64_t)last->messages).text, last->overlap);
+           text_short(last->cost).text, r->facts.cost_unit);
+    if (r->facts.buckets > 1)
+        printf("%u buckets: %s messages, %.3g s of sending while the next one was encoded\n",
+               r->facts.buckets, text_group((uint64_t)last->messages).text, last->overlap);
     if (!isnan(r->kept_mean) && r->kept_least < 1)
         printf("energy kept: %.3g on average, %.3g at least; SpeedUp(T) %.4g on average, %.4g at least\n",
                r->kept_mean, r->kept_least, r->speedup_mean, r->speedup_least);
@@ -57,7 +58,7 @@ static int finish(const train_settings *s, train_outcome *out)
         const tithe_status status = tithe_report_write(s->report, NULL, traces, 1, &error);
         if (status) return text_fail_status(NULL, status, &error);
     }
-    if (s->json && !json_write(s->json, train_json(out))) return EXIT_BAD;
+    if (s->json && !json_write(s->json, train_facts_json(&out->result))) return EXIT_BAD;
     if (!json_alone(s->json)) print_outcome(out, s);
     return verdict(out);
 }

@@ -50,8 +50,9 @@ static void print_checkpoint(const char *name, const tithe_checkpoint *c, size_t
     printf("  %-18s  %llu\n", "seed", (unsigned long long)c->seed);
     while (next_line(&line, key, sizeof key, value, sizeof value))
         if (strcmp(key, "workers") != 0 && strcmp(key, "seed") != 0) printf("  %-18s  %s\n", key, value);
-    printf("  %-18s  up %s, back %s, sent in all %s; cost %s\n", "so far", text_bytes(c->uplink_bytes).text,
-           text_bytes(c->downlink_bytes).text, text_bytes(c->sent_bytes).text, text_short(c->cost).text);
+    printf("  %-18s  up %s, back %s, sent in all %s; cost %s\n", "so far",
+           text_bytes(c->totals.uplink_bytes).text, text_bytes(c->totals.downlink_bytes).text,
+           text_bytes(c->totals.sent_bytes).text, text_short(c->totals.cost).text);
     printf("  %-18s  ", "holds");
     text_wrap(stdout, 22, 22, vectors);
     printf("  %-18s  %s bytes for all and %s for each worker; the checksum is sound\n", "sizes",
@@ -71,12 +72,10 @@ static cJSON *checkpoint_json(const tithe_checkpoint *c, size_t length)
     json_text(json, "data_hash", hash);
     json_number(json, "epochs", c->epochs);
     json_number(json, "seconds", c->seconds);
-    json_number(json, "uplink_bytes", c->uplink_bytes);
-    json_number(json, "downlink_bytes", c->downlink_bytes);
-    json_number(json, "sent_bytes", c->sent_bytes);
-    json_number(json, "paper_bits", c->paper_bits);
-    json_number(json, "cost_so_far", c->cost);
-    json_number(json, "downlink_cost_so_far", c->downlink_cost);
+    for (const tithe_counter *of = tithe_counters(); of->name; of++) {
+        snprintf(key, sizeof key, "%s%s", of->name, *of->unit ? "" : "_so_far"); /* `cost` is the model's */
+        if (of->flags & TITHE_COUNTER_PAID) json_number(json, key, tithe_counter_of(&c->totals, of));
+    }
     json_count(json, "bytes", length);
     for (const char *line = c->text; next_line(&line, key, sizeof key, value, sizeof value);) {
         for (char *p = key; *p; p++)
@@ -88,7 +87,7 @@ static cJSON *checkpoint_json(const tithe_checkpoint *c, size_t length)
 
 int inspect_checkpoint(const char *name, const uint8_t *data, size_t length, const char *json)
 {
-    tithe_checkpoint c;
+    tithe_checkpoint c = {.size = sizeof c};
     tithe_error error = {0};
     const tithe_status status = tithe_checkpoint_read(name, data, length, &c, &error);
     if (status) return text_fail_status(NULL, status, &error);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flags.h"
 #include "text.h"
 
 /* ---- rows of a table ---------------------------------------------------------------------------------- */
@@ -100,8 +101,9 @@ static const char *verb_of(const command *c)
 
 static const char *doc_of(const option *o, char *room, size_t size)
 {
-    if (!o->fallback) return o->doc;
-    snprintf(room, size, "%s (default %s)", o->doc, o->fallback);
+    flags_say(o->doc, room, size);
+    const size_t used = strlen(room);
+    if (o->fallback) snprintf(room + used, size - used, " (default %s)", o->fallback);
     return room;
 }
 
@@ -197,7 +199,9 @@ static bool take_flag(const option *o)
 static bool take_value(const option *o, const char *value)
 {
     switch (o->kind) {
-    case OPTION_RUN: return take_of_run(o, value);
+    case OPTION_RUN:
+        if (!*value) break;
+        return take_of_run(o, value);
     case OPTION_TEXT:
         if (!*value) break;
         *(const char **)o->target = value;

@@ -10,6 +10,7 @@
 
 #include "amounts.h"
 #include "files.h"
+#include "flags.h"
 #include "text.h"
 
 /* ---- methods: what the rows of the plan are, each with a letter and a colour ---------------------------------------- */
@@ -114,6 +115,13 @@ void plan_map_print(const plan_map *map, const tithe_plan_request *request)
     printf("\n");
 }
 
+plan_sentence plan_flags(const tithe_plan_row *row)
+{
+    plan_sentence line;
+    flags_list(row->options, line.text, sizeof line.text);
+    return line;
+}
+
 plan_sentence plan_break_even(const tithe_plan *plan)
 {
     plan_sentence line;
@@ -191,9 +199,9 @@ static void add_rows(page *p, const tithe_plan_row *rows, size_t count, const ti
         add(p,
             "<tr%s title=\"tithe train "
             "%s\"><td>%s</td><td>%s</td><td>%g</td><td>%s</td><td>%s</td><td>%s</td></tr>",
-            i == plan->winner ? " class=\"winner\"" : "", rows[i].options, rows[i].scheme, rows[i].collective,
-            rows[i].keep, amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
-            amount_time(rows[i].seconds).text);
+            i == plan->winner ? " class=\"winner\"" : "", plan_flags(&rows[i]).text, rows[i].scheme,
+            rows[i].collective, rows[i].keep, amount_time(rows[i].network_seconds).text,
+            amount_time(rows[i].codec_seconds).text, amount_time(rows[i].seconds).text);
     add(p, "</table>");
 }
 
@@ -220,7 +228,7 @@ bool plan_page_write(const char *path, const plan_map *map, const tithe_plan_req
     add(&p,
         "<p>The fastest is a step of <code>tithe train %s</code>; each row shows its own under the "
         "pointer.</p>",
-        rows[plan->winner].options);
+        plan_flags(&rows[plan->winner]).text);
     add(&p, "<p>%s</p><h2>Who wins where</h2>", plan_break_even(plan).text);
     add_map(&p, map);
     add(&p, "<p>The fastest way with the levels above, codec included; latency one way down, bandwidth "

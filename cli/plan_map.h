@@ -20,10 +20,13 @@ typedef struct plan_map {
 } plan_map;
 
 tithe_status plan_map_fill(const tithe_plan_request *request, plan_map *map, tithe_error *error);
-/* Where compression pays. */
+/* By value, so that one printf can hold several. */
 typedef struct plan_sentence {
-    char text[96];
+    char text[192];
 } plan_sentence;
+/* Behind `tithe train`, for such a step. */
+plan_sentence plan_flags(const tithe_plan_row *row);
+/* Where compression pays. */
 plan_sentence plan_break_even(const tithe_plan *plan);
 void plan_map_print(const plan_map *map, const tithe_plan_request *request);
 

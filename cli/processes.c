@@ -16,7 +16,6 @@
 
 #include "text.h"
 #include "train_run.h"
-#include "transports.h"
 
 static process_part fail_part(const char *sentence)
 {
@@ -31,11 +30,11 @@ static process_part part_of(const processes *p)
 
 /* ---- MPI ------------------------------------------------------------------------------------------------ */
 
-static process_part begin_mpi(train_settings *s, processes *p)
+process_part processes_begin_mpi(const transport_row *t, train_settings *s, processes *p)
 {
     tithe_error error = {0};
-    transport_open_mpi *open = transport_load_mpi();
-    if (!open) return PART_FAILED;
+    transport_open_mpi *open;
+    if (!transport_load(t, &open)) return PART_FAILED;
     const tithe_status status = open(NULL, &p->comm, &error);
     if (status) {
         text_fail_status(NULL, status, &error);
@@ -55,15 +54,22 @@ static bool end_is_wanted(void *context)
     return p->waits_can_stop && train_interrupts() > 0;
 }
 
+/* Do workers talk to the server only? Its scheme has a way back; without a name, it is taken for --downlink. */
+static bool by_server(const tithe_train_options *o)
+{
+    const tithe_scheme *scheme = NULL;
+    const bool named = o->scheme && tithe_scheme_find(o->scheme, &scheme, NULL, NULL) == TITHE_OK;
+    return named ? scheme->served : o->downlink != NULL;
+}
+
 static tithe_status join(const train_settings *s, const char *endpoint, bool server, processes *p,
                          tithe_error *error)
 {
-    const bool star = s->run.scheme ? strcmp(s->run.scheme, "star") == 0 : s->run.downlink != NULL;
     const tithe_zmq_options o = {.size = sizeof o,
                                  .endpoint = endpoint,
                                  .server = server,
                                  .workers = s->run.workers,
-                                 .peers = !star,
+                                 .peers = !by_server(&s->run),
                                  .timeout = s->deadline,
                                  .stop = end_is_wanted,
                                  .stop_context = p};
@@ -250,10 +256,9 @@ static process_part begin_local(train_settings *s, processes *p)
     return PART_SERVED;
 }
 
-static process_part begin_zmq(train_settings *s, processes *p)
+process_part processes_begin_zmq(const transport_row *t, train_settings *s, processes *p)
 {
-    p->open_zmq = transport_load_zmq();
-    if (!p->open_zmq) return PART_FAILED;
+    if (!transport_load(t, &p->open_zmq)) return PART_FAILED;
     if (s->local) {
         s->run.workers = (unsigned)s->local;
         return begin_local(s, p);
@@ -281,12 +286,7 @@ process_part processes_begin(train_settings *s, processes *p)
     *p = (processes){.status = EXIT_BAD};
     const transport_row *transport = transport_find(s->transport);
     if (!transport) return PART_FAILED;
-    process_part part = PART_ALL;
-    switch ((transport_id)(transport - transports())) {
-    case TRANSPORT_INPROC: break;
-    case TRANSPORT_MPI: part = begin_mpi(s, p); break;
-    case TRANSPORT_ZMQ: part = begin_zmq(s, p); break;
-    }
+    const process_part part = transport->begin ? transport->begin(transport, s, p) : PART_ALL;
     if (part == PART_FIRST || part == PART_OTHER) {
         s->run.comm = p->comm;
         if (!s->run.threads) s->run.threads = 1; /* the other cores are for the other processes */

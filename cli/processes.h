@@ -5,15 +5,6 @@
 #include "train_options.h"
 #include "transports.h"
 
-/* What this process is to do after processes_begin. */
-typedef enum process_part {
-    PART_ALL,    /* there is only this process */
-    PART_FIRST,  /* the worker that speaks for all */
-    PART_OTHER,  /* another worker: it keeps silent */
-    PART_SERVED, /* a server, or the parent of all, and it is done: `status` says how */
-    PART_FAILED  /* that was said */
-} process_part;
-
 typedef struct processes {
     tithe_comm *comm;             /* NULL: there is only this process */
     bool waits_can_stop;          /* a wait for the others ends when Ctrl-C or SIGTERM is noted */
@@ -25,5 +16,9 @@ typedef struct processes {
  * have ended. */
 process_part processes_begin(train_settings *s, processes *p);
 void processes_end(processes *p);
+
+/* For the table of transports. */
+process_part processes_begin_mpi(const transport_row *t, train_settings *s, processes *p);
+process_part processes_begin_zmq(const transport_row *t, train_settings *s, processes *p);
 
 #endif

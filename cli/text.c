@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "flags.h"
+
 /* The one verb that this process runs: set before any thread starts, never changed afterwards. */
 static const char *current_verb;
 static char current_place[256]; /* "file:line: ", or nothing */
@@ -57,7 +59,8 @@ int text_fail(const char *format, ...)
 
 int text_fail_status(const char *about, tithe_status status, const tithe_error *error)
 {
-    const char *sentence = error && error->text[0] ? error->text : tithe_status_text(status);
+    char sentence[2 * sizeof error->text]; /* with quotes that its options may need */
+    flags_say(error && error->text[0] ? error->text : tithe_status_text(status), sentence, sizeof sentence);
     return about ? text_fail("%s: %s", about, sentence) : text_fail("%s", sentence);
 }
 

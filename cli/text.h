@@ -24,7 +24,7 @@ void text_set_place(const char *file, int line);
  * `return text_fail(...)`. */
 int text_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for a status of the library: its own sentence where it left one. `about` (NULL: nothing) goes in
+/* The same for a status of the library: its own sentence where it left one, with its options as flags. `about` (NULL: nothing) goes in
  * front: the file or the spec that the sentence is about. */
 int text_fail_status(const char *about, tithe_status status, const tithe_error *error);
 

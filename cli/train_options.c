@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "text.h"
+#include "transports.h"
 
 train_settings train_settings_defaults(void)
 {
-    return (train_settings){.run = tithe_train_defaults(), .transport = "inproc"};
+    train_settings s = {.run.size = sizeof s.run, .transport = "inproc"};
+    tithe_train_defaults(&s.run);
+    return s;
 }
 
 void train_settings_free(train_settings *s)
@@ -60,7 +63,9 @@ static bool serves(const train_settings *s)
 bool train_options_resume(train_settings *s)
 {
     tithe_error error = {0};
-    const bool remote = strcmp(s->transport, "inproc") != 0;
+    const transport_row *transport = transport_find(s->transport);
+    if (!transport) return false;
+    const bool remote = transport->begin != NULL;
     const bool stated = s->run.data || serves(s);
     const char *path = s->run.resume;
     const tithe_status status = tithe_train_options_resume(&s->run, path, &s->resumed, &error);

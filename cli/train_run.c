@@ -7,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "flags.h"
 #include "text.h"
+#include "train_facts.h"
 
 /* ---- Ctrl-C -------------------------------------------------------------------------------------------- */
 
@@ -63,12 +65,15 @@ static void fact(listener *l, const char *key, const char *value)
     if (l->file && !l->failed) l->failed = tithe_trace_file_fact(l->file, key, value, &l->out->error);
 }
 
-static void fact_number(listener *l, const char *key, double value)
+/* Keys with a blank between them, in the order of the trace. */
+static void facts(listener *l, const tithe_train_result *r, const char *keys)
 {
-    char text[40];
-    if (isnan(value)) return;
-    snprintf(text, sizeof text, "%.9g", value);
-    fact(l, key, text);
+    char key[40], text[1024];
+    for (size_t length; *keys; keys += length + (keys[length] == ' ')) {
+        length = strcspn(keys, " ");
+        snprintf(key, sizeof key, "%.*s", (int)length, keys);
+        if (train_fact(r, key, text, sizeof text)) fact(l, key, text);
+    }
 }
 
 static void print_facts(const tithe_train_facts *f, const train_settings *s)
@@ -103,41 +108,19 @@ static void print_facts(const tithe_train_facts *f, const train_settings *s)
 static void at_begin(void *context, const tithe_train_facts *f)
 {
     listener *l = context;
-    const train_settings *s = l->s;
-    const tithe_constants *c = &f->constants;
+    const tithe_train_result known = {.facts = *f};
+    char dense[40];
     text_progress_end();
-    snprintf(l->out->cost_unit, sizeof l->out->cost_unit, "%s", f->cost_unit);
-    l->out->slowdown = f->slowdown;
-    fact(l, "data", f->data->name);
-    fact_number(l, "rows", (double)f->data->total_rows);
-    fact_number(l, "features", (double)f->data->features);
-    fact_number(l, "workers", s->run.workers);
-    fact(l, "model", f->problem->spec);
-    fact_number(l, "l2", f->problem->l2);
-    fact(l, "estimator", f->estimator);
-    fact(l, "sampling", s->run.sampling);
-    fact(l, "codec", f->codec);
-    fact(l, "downlink", f->downlink);
-    fact(l, "feedback", f->feedback);
-    fact(l, "scheme", f->scheme);
-    fact(l, "collective", f->collective);
-    fact(l, "tuner", f->tuner);
-    fact(l, "cost", f->cost);
-    fact(l, "cost_unit", f->cost_unit);
-    fact_number(l, "step_size", f->step_size);
-    char seed[24];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->run.seed);
-    fact(l, "seed", seed);
-    fact_number(l, "L", c->L);
-    fact_number(l, "L_US", c->L_US);
-    fact_number(l, "L_IS", c->L_IS);
-    fact_number(l, "sigma_star_squared", c->sigma_star);
-    fact_number(l, "zeta_star_squared", c->zeta_star);
-    fact_number(l, "minimum", f->optimum);
-    fact_number(l, "predicted_slowdown", f->slowdown);
-    fact_number(l, "dense_bytes", (double)f->raw_bytes * s->run.workers);
-    if (strcmp(f->scheme, "dense") == 0) fact(l, "baseline", "yes");
-    if (!l->quiet) print_facts(f, s);
+    facts(l, &known, "data rows features workers model l2 estimator");
+    fact(l, "sampling", l->s->run.sampling);
+    facts(l, &known,
+          "codec downlink feedback scheme collective tuner cost cost_unit step_size seed L L_US L_IS "
+          "sigma_star_squared zeta_star_squared minimum predicted_slowdown");
+    snprintf(dense, sizeof dense, "%.9g", (double)f->raw_bytes * f->workers);
+    fact(l, "dense_bytes", dense);
+    const tithe_scheme *scheme = NULL;
+    if (!tithe_scheme_find(f->scheme, &scheme, NULL, NULL) && scheme->whole) fact(l, "baseline", "yes");
+    if (!l->quiet) print_facts(f, l->s);
 }
 
 static bool at_record(void *context, const tithe_trace_record *record)
@@ -173,17 +156,17 @@ static bool at_progress(void *context, const char *what, double done)
 static void end_facts(listener *l)
 {
     const tithe_train_result *r = &l->out->result;
-    fact_number(l, "accuracy", r->last.accuracy);
-    fact_number(l, "speedup_mean", r->speedup_mean);
-    fact_number(l, "speedup_least", r->speedup_least);
-    fact(l, "model_hash", r->model_hash);
+    facts(l, r, "accuracy speedup_mean speedup_least model_hash");
     if (r->stopped) fact(l, "ended", "stopped by hand");
-    if (l->out->status == TITHE_E_DIVERGED) fact(l, "ended", l->out->error.text);
+    if (l->out->status != TITHE_E_DIVERGED) return;
+    char why[2 * sizeof l->out->error.text];
+    flags_say(l->out->error.text, why, sizeof why);
+    fact(l, "ended", why);
 }
 
 bool train_run(const train_settings *s, const char *name, const char *line, bool quiet, train_outcome *out)
 {
-    *out = (train_outcome){.status = TITHE_OK, .slowdown = NAN, .transport = s->transport};
+    *out = (train_outcome){.status = TITHE_OK};
     listener l = {.s = s, .name = name, .quiet = quiet, .out = out, .gap = NAN, .loss = NAN};
     tithe_error *error = &out->error;
     if (tithe_trace_create(name, &l.trace, error)) {
@@ -226,95 +209,7 @@ void train_outcome_free(train_outcome *out)
     out->trace = NULL;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------- */
-
-/* Steps in theory: without compression, with this run's, with the worst vector's. */
-static cJSON *complexity_json(const tithe_complexity *c)
-{
-    cJSON *json = json_object();
-    const struct {
-        const char *name;
-        const double *steps;
-    } rows[] = {{"strongly_convex", c->strongly_convex}, {"convex", c->convex}, {"nonconvex", c->nonconvex}};
-    json_number(json, "gap", c->gap);
-    for (int i = 0; i < 3; i++) {
-        cJSON *row = json_object();
-        json_number(row, "none", rows[i].steps[0]);
-        json_number(row, "data", rows[i].steps[1]);
-        json_number(row, "worst", rows[i].steps[2]);
-        json_item(json, rows[i].name, row);
-    }
-    return json;
-}
-
-/* What the messages of the run say about the link; null where there was none, or too little was sent. */
-static cJSON *link_json(const tithe_train_result *r)
-{
-    cJSON *json = json_object();
-    json_number(json, "latency_s", r->link.latency);
-    json_number(json, "bandwidth_Bps", r->link.bandwidth);
-    json_number(json, "probe_bytes", r->probe_bytes);
-    return json;
-}
-
-cJSON *train_json(const train_outcome *out)
-{
-    const tithe_train_result *r = &out->result;
-    const tithe_trace_record *last = &r->last;
-    cJSON *json = json_object();
-    json_count(json, "steps", r->steps);
-    json_number(json, "epochs", last->epochs);
-    json_number(json, "loss", last->loss);
-    json_number(json, "gap", last->gap);
-    json_number(json, "accuracy", last->accuracy);
-    json_number(json, "average_loss", last->average_loss);
-    json_number(json, "average_gap", last->average_gap);
-    json_item(json, "target_reached",
-              r->target == TITHE_NO_TARGET ? cJSON_CreateNull()
-                                           : cJSON_CreateBool(r->target == TITHE_TARGET_REACHED));
-    json_number(json, "uplink_bytes", last->uplink_bytes);
-    json_number(json, "downlink_bytes", last->downlink_bytes);
-    json_number(json, "sent_bytes", last->sent_bytes);
-    json_number(json, "cost", last->cost);
-    json_number(json, "downlink_cost", last->downlink_cost);
-    json_text(json, "cost_unit", out->cost_unit);
-    json_number(json, "paper_bits", last->paper_bits);
-    json_number(json, "seconds", last->seconds);
-    json_count(json, "buckets", r->buckets);
-    json_number(json, "messages", last->messages);
-    json_number(json, "overlap_seconds", last->overlap);
-    json_text(json, "model_hash", r->model_hash);
-    json_text(json, "transport", out->transport);
-    json_text(json, "scheme", r->scheme);
-    json_text(json, "collective", r->collective);
-    json_text(json, "codec", r->codec);
-    json_text(json, "downlink", *r->downlink ? r->downlink : NULL);
-    json_text(json, "tuner", r->tuner);
-    json_text(json, "estimator", r->estimator);
-    json_number(json, "L", r->constants.L);
-    json_number(json, "L_US", r->constants.L_US);
-    json_number(json, "L_IS", r->constants.L_IS);
-    json_number(json, "sigma_star_squared", r->constants.sigma_star);
-    json_number(json, "zeta_star_squared", r->constants.zeta_star);
-    json_number(json, "unsent", last->unsent);
-    json_number(json, "kept_mean", r->kept_mean);
-    json_number(json, "kept_least", r->kept_least);
-    json_number(json, "speedup_mean", r->speedup_mean);
-    json_number(json, "speedup_least", r->speedup_least);
-    json_number(json, "residual_share", r->residual_most);
-    json_item(json, "link", link_json(r));
-    json_item(json, "complexity", complexity_json(&r->complexity));
-    json_bool(json, "stopped", r->stopped);
-    return json;
-}
-
 /* ---- the command --------------------------------------------------------------------------------------- */
-
-static bool is_plain(const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-    return *word && word[strspn(word, plain)] == 0;
-}
 
 char *train_command(const char *verb, int argc, char **argv)
 {
@@ -324,18 +219,7 @@ char *train_command(const char *verb, int argc, char **argv)
     size_t used = (size_t)snprintf(line, room, "tithe %s", verb);
     for (int i = 0; i < argc; i++) {
         line[used++] = ' ';
-        const bool plain = is_plain(argv[i]);
-        if (!plain) line[used++] = '\'';
-        for (const char *c = argv[i]; *c; c++) {
-            if (*c == '\'') {
-                memcpy(line + used, "'\\''", 4);
-                used += 4;
-            } else {
-                line[used++] = *c;
-            }
-        }
-        if (!plain) line[used++] = '\'';
+        used += flags_quote(argv[i], strlen(argv[i]), line + used, room - used);
     }
-    line[used] = 0;
     return line;
 }

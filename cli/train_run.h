@@ -2,7 +2,6 @@
 #ifndef TITHE_CLI_TRAIN_RUN_H
 #define TITHE_CLI_TRAIN_RUN_H
 
-#include "json.h"
 #include "train_options.h"
 
 typedef struct train_outcome {
@@ -10,17 +9,12 @@ typedef struct train_outcome {
     tithe_error error;
     tithe_train_result result;
     tithe_trace *trace;
-    char cost_unit[32];
-    double slowdown; /* predicted for compression both ways; NAN: not */
-    const char *transport;
 } train_outcome;
 
 /* `line` is the command as it stands in the report; `quiet`: nothing but progress and complaints. False: a complaint was made,
  * and there is no outcome; after divergence there is one, with its status. */
 bool train_run(const train_settings *s, const char *name, const char *line, bool quiet, train_outcome *out);
 void train_outcome_free(train_outcome *out);
-
-cJSON *train_json(const train_outcome *out);
 
 /* argv as one line that a shell would read back. */
 char *train_command(const char *verb, int argc, char **argv);

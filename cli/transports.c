@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "processes.h"
 #include "text.h"
 
 /* What is loaded by its name is compared with the header here. */
@@ -23,17 +24,19 @@ _Static_assert(_Generic(&tithe_comm_zmq, transport_open_zmq * : 1, default : 0),
 #endif
 
 static const transport_row table[] = {
-    [TRANSPORT_INPROC] = {.name = "inproc", .summary = "all ranks in this process: nothing has to move"},
-    [TRANSPORT_MPI] = {.name = "mpi",
-                       .summary = "MPI: one rank in each process that mpirun starts",
-                       .library = "libtithe_mpi.so.0",
-                       .function = "tithe_comm_mpi",
-                       .missing = NO_MPI},
-    [TRANSPORT_ZMQ] = {.name = "zmq",
-                       .summary = "ZeroMQ over TCP or IPC: workers on any hosts that come to a server",
-                       .library = "libtithe_zmq.so.0",
-                       .function = "tithe_comm_zmq",
-                       .missing = NO_ZMQ},
+    {.name = "inproc", .summary = "all ranks in this process: nothing has to move"},
+    {.name = "mpi",
+     .summary = "MPI: one rank in each process that mpirun starts",
+     .library = "libtithe_mpi.so.0",
+     .function = "tithe_comm_mpi",
+     .missing = NO_MPI,
+     .begin = processes_begin_mpi},
+    {.name = "zmq",
+     .summary = "ZeroMQ over TCP or IPC: workers on any hosts that come to a server",
+     .library = "libtithe_zmq.so.0",
+     .function = "tithe_comm_zmq",
+     .missing = NO_ZMQ,
+     .begin = processes_begin_zmq},
     {0},
 };
 
@@ -60,30 +63,17 @@ const transport_row *transport_find(const char *name)
 
 /* A library of ours is found where the linker was told that libtithe is. It stays loaded: MPI does not survive less. All see
  * its symbols, since the plugins of some versions of MPI look for those of MPI itself. */
-static void *load(const transport_row *t)
+bool transport_load(const transport_row *t, void *function)
 {
     void *library = dlopen(t->library, RTLD_NOW | RTLD_GLOBAL);
-    void *function = library ? dlsym(library, t->function) : NULL;
-    if (function) return function;
+    void *found = library ? dlsym(library, t->function) : NULL;
+    /* ISO C knows no way from a pointer to data to one to a function; POSIX has this one. */
+    memcpy(function, &found, sizeof found);
+    if (found) return true;
     const char *why = dlerror();
     if (t->missing)
         text_fail("%s", t->missing);
     else
         text_fail("The transport %s cannot be loaded: %s", t->name, why ? why : t->library);
-    return NULL;
-}
-
-/* ISO C knows no way from a pointer to data to one to a function; POSIX has this one. */
-transport_open_mpi *transport_load_mpi(void)
-{
-    transport_open_mpi *open;
-    *(void **)&open = load(&table[TRANSPORT_MPI]);
-    return open;
-}
-
-transport_open_zmq *transport_load_zmq(void)
-{
-    transport_open_zmq *open;
-    *(void **)&open = load(&table[TRANSPORT_ZMQ]);
-    return open;
+    return false;
 }

@@ -109,7 +109,9 @@ static double train_with_tithe(MPI_Comm comm, float step)
     }
 
     for (int t = 0; t < TENSORS; t++) {
-        sent += tithe_exchange_total(exchange[t]).sent_bytes;
+        tithe_exchange_totals totals = {.size = sizeof totals};
+        tithe_exchange_total(exchange[t], &totals);
+        sent += totals.sent_bytes;
         tithe_exchange_free(exchange[t]); /* tithe */
     }
     tithe_comm_free(ranks); /* tithe */

@@ -1,76 +1,10 @@
 ! mpi_allreduce.f90 - a Fortran program whose MPI_Allreduce of gradients is replaced by Tithe.
 !
-! Least squares, the two tensors of examples/mpi_allreduce.c: a matrix W and an offset b. The module is all that a
-! program needs of Tithe's headers; the lines that replace the all-reduce are marked.
+! Least squares, the two tensors of examples/mpi_allreduce.c: a matrix W and an offset b. The lines that replace the
+! all-reduce are marked.
 !
-!     mpifort examples/mpi_allreduce.f90 $(pkg-config --libs tithe_mpi) -o mpi_allreduce
+!     mpifort include/tithe/tithe.f90 examples/mpi_allreduce.f90 $(pkg-config --libs tithe_mpi) -o mpi_allreduce
 !     mpirun -n 3 ./mpi_allreduce
-
-module tithe
-  use iso_c_binding
-  implicit none
-
-  type, bind(C) :: tithe_error           ! status.h
-     integer(c_int) :: code
-     integer(c_size_t) :: position
-     character(kind=c_char) :: text(240)
-  end type
-
-  interface
-     ! transport.h: a group of ranks is a pointer here
-     integer(c_int) function tithe_comm_mpi_fortran(mpi_comm, comm, error) bind(C)
-       import
-       integer(c_int), intent(in) :: mpi_comm
-       type(c_ptr), intent(out) :: comm
-       type(tithe_error), intent(inout) :: error
-     end function
-
-     integer(c_int) function tithe_exchange_open(comm, options, n, ex, error) bind(C)
-       import
-       type(c_ptr), value :: comm
-       character(kind=c_char), intent(in) :: options(*)
-       integer(c_size_t), value :: n
-       type(c_ptr), intent(out) :: ex
-       type(tithe_error), intent(inout) :: error
-     end function
-
-     integer(c_int) function tithe_exchange_step(ex, g, gamma, error) bind(C)
-       import
-       type(c_ptr), value :: ex
-       real(c_float), intent(inout) :: g(*)
-       real(c_double), value :: gamma
-       type(tithe_error), intent(inout) :: error
-     end function
-
-     subroutine tithe_exchange_free(ex) bind(C)
-       import
-       type(c_ptr), value :: ex
-     end subroutine
-
-     integer(c_int64_t) function tithe_comm_sent_bytes(comm) bind(C)
-       import
-       type(c_ptr), value :: comm
-     end function
-
-     subroutine tithe_comm_free(comm) bind(C)
-       import
-       type(c_ptr), value :: comm
-     end subroutine
-  end interface
-
-contains
-
-  function tithe_error_text(error) result(text)
-    type(tithe_error), intent(in) :: error
-    character(len=240) :: text
-    integer :: i
-    text = ''
-    do i = 1, size(error%text)
-       if (error%text(i) == c_null_char) exit
-       text(i:i) = error%text(i)
-    end do
-  end function
-end module
 
 program least_squares
   use mpi

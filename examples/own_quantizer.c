@@ -103,6 +103,7 @@ static const tithe_quantizer ternary = {
     .paper = "wen2017terngrad",
     .params = ternary_params,
     .id = TITHE_FIRST_PRIVATE_ID,
+    .common = TITHE_COMMON_NORM,
     .max_bits = ternary_max_bits,
     .encode = ternary_encode,
     .check = ternary_check,

@@ -25,6 +25,28 @@
         if (!(condition)) fail_msg(__VA_ARGS__); \
     } while (0)
 
+/* What is asked with a size, by value. */
+static inline tithe_claims claims_of(const tithe_codec *codec, size_t n)
+{
+    tithe_claims claims = {.size = sizeof claims};
+    tithe_codec_claims(codec, n, &claims);
+    return claims;
+}
+
+static inline tithe_exchange_totals totals_of(const tithe_exchange *ex)
+{
+    tithe_exchange_totals totals = {.size = sizeof totals};
+    tithe_exchange_total(ex, &totals);
+    return totals;
+}
+
+static inline tithe_exchange_record last_of(const tithe_exchange *ex)
+{
+    tithe_exchange_record last = {.size = sizeof last};
+    tithe_exchange_last(ex, &last);
+    return last;
+}
+
 /* Variants that are there. */
 static inline const tithe_collective *collective_of(const char *name)
 {

@@ -15,18 +15,21 @@ import time
 MPIRUN = os.environ.get("MPIRUN", "mpirun")  # of the MPI that the build was made with
 HANG = 180  # seconds: only what hangs gets there
 NEVER = "3600"  # a --deadline that nobody lives to see
+SHOWN = 40  # failures that are told; the rest are only counted
 counts = {True: 0, False: 0}
 
 
 def check(ok, what):
     """Goes on after a failure, so that one run shows all of them."""
     counts[bool(ok)] += 1
-    if not ok:
-        print("FAIL " + what)
+    if not ok and counts[False] <= SHOWN:
+        print(f"FAIL {what}")
 
 
 def finish(skipped=False, more=""):
     """`skipped`: nothing could be tried, and why was said."""
+    if counts[False] > SHOWN:
+        print(f"... and {counts[False] - SHOWN} failures more")
     print(f"{counts[True]} passed, {counts[False]} failed{more}")
     sys.exit(1 if counts[False] else 77 if skipped else 0)
 

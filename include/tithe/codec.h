@@ -67,12 +67,13 @@ enum {
  * as long as every non-zero |x_i| lies in [smallest, largest]. delta may be negative (a promise, if a poor
  * one); omega is infinite where nothing is promised. Composed from the parts as docs/design.md derives. */
 typedef struct tithe_claims {
+    size_t size; /* sizeof(tithe_claims), set by whoever asks: so much is filled in */
     unsigned traits;
     double omega, delta, Delta;
     double smallest, largest;
 } tithe_claims;
 
-TITHE_API tithe_claims tithe_codec_claims(const tithe_codec *codec, size_t n);
+TITHE_API void tithe_codec_claims(const tithe_codec *codec, size_t n, tithe_claims *claims);
 
 /* ---- one call ----------------------------------------------------------------------------------------- */
 

@@ -39,8 +39,8 @@ typedef struct tithe_collective {
     const tithe_param *params;          /* NULL: none */
     const char *also;                   /* what schemes that only gather call it; NULL: the same */
     bool ordered; /* the same bits on every transport; only `native` cannot promise that */
-    bool
-        together; /* everybody sends and receives in every round, and hears of everybody in size - 1 of them */
+    /* Everybody sends and receives in every round, and hears of everybody in size - 1 of them. */
+    bool together;
     unsigned (*parts)(unsigned size); /* into how many parts a vector is cut */
     /* All-reduce: afterwards every rank has the sum. */
     unsigned (*reduce_steps)(unsigned size);
@@ -48,6 +48,11 @@ typedef struct tithe_collective {
     /* In place of a schedule; the arguments of tithe_all_reduce. NULL: there is a schedule. */
     tithe_status (*reduce_all)(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
                                tithe_error *error);
+    /* Another way for vectors that are long, with one rank in each process: `weight` times the sum, where those who finish a part
+     * weigh it. NULL: there is none. */
+    bool (*is_long)(const tithe_comm *comm, size_t n);
+    tithe_status (*reduce_long)(tithe_comm *comm, float *vector, size_t n, double weight, float *scratch,
+                                tithe_error *error);
     /* All-gather of one block for each rank, of unequal lengths; a part is the block of a rank. NULL: it has none. */
     unsigned (*gather_steps)(unsigned size);
     void (*gather)(unsigned size, unsigned rank, unsigned step, tithe_move *move);

@@ -30,7 +30,8 @@ TITHE_API uint64_t tithe_comm_sent_bytes(const tithe_comm *comm);
 TITHE_API uint64_t tithe_comm_sent_messages(const tithe_comm *comm);
 /* Seconds that any one wait may take; 0: 30. */
 TITHE_API void tithe_comm_set_timeout(tithe_comm *comm, double seconds);
-/* Tell the others that this process cannot go on, so that nobody waits for it. */
+/* Tell the others that this process cannot go on, so that nobody waits for it. Says nothing where opening an exchange has
+ * just told all of them. */
 TITHE_API void tithe_comm_give_up(tithe_comm *comm, const char *why);
 
 /* ---- a transport of your own ------------------------------------------------------------------------------- */
@@ -54,6 +55,17 @@ typedef struct tithe_transport {
     void (*close)(void *self); /* may be NULL */
     /* Optional: an all-reduce of its own, of one vector for each process. NULL: it has none. */
     tithe_status (*all_reduce)(void *self, float *vector, size_t n, double timeout, tithe_error *error);
+    /* Optional: pieces of a long message, which are passed on as they come, with receives that are posted ahead. A piece that is
+     * sent stays as it is until the next flush, and comes only from a rank that sends pieces to one that takes them. NULL:
+     * they go as messages. */
+    tithe_status (*send_piece)(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
+                               tithe_error *error);
+    /* The next piece but those that were asked for already will be this long, and has this room. */
+    tithe_status (*expect_piece)(void *self, unsigned at, unsigned from, void *room, size_t length,
+                                 tithe_error *error);
+    /* Wait for the next piece: in its room, or where the transport has it until the next one is taken. */
+    tithe_status (*take_piece)(void *self, unsigned at, unsigned from, void *room, size_t length,
+                               const void **bytes, double timeout, tithe_error *error);
 } tithe_transport;
 
 /* Who is where. */

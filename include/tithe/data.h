@@ -34,8 +34,8 @@ typedef enum tithe_split {
 
 typedef struct tithe_data_options {
     tithe_task task;
-    const char
-        *positive; /* "label<=10", "label==3": these become +1, all others -1; NULL: labels as they are */
+    /* "label<=10", "label==3": these become +1, all others -1; NULL: labels as they are */
+    const char *positive;
     bool normalize_rows;   /* scale each row to length 1; a zero row stays */
     size_t features;       /* 0: the highest index seen; more is fine, fewer is refused */
     const char *directory; /* where data sets are looked up by name; NULL: TITHE_DATA of the environment */

@@ -53,9 +53,12 @@ typedef struct tithe_scheme {
     bool whole;                         /* takes the gradients as they are: no frames */
     bool forms;                         /* put only forms what is to be sent; run makes the messages */
     bool back;                          /* sends a frame back, which a downlink codec may compress */
-    bool gathers;                       /* every rank gets the frames of all */
-    bool cuts; /* frames are of parts of the vector; back as they came, unless told otherwise */
+    bool served;  /* by a server, to which all frames go: ranks need not know each other */
+    bool gathers; /* every rank gets the frames of all */
+    bool cuts;    /* frames are of parts of the vector; back as they came, unless told otherwise */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
+    /* Is this the one to take where none is named, for so many numbers? The first in the table that says so. NULL: never. */
+    bool (*suits)(const struct tithe_exchange_config *config, size_t n);
     /* Another default for this configuration and so many numbers. NULL: the first one. */
     const char *(*collective)(const struct tithe_exchange_config *config, size_t n);
     /* NULL, or a sentence: why it cannot be used like this. */
@@ -100,22 +103,22 @@ TITHE_API tithe_status tithe_leader_find(const char *spec, const tithe_leader **
 typedef struct tithe_exchange_config {
     size_t size; /* sizeof(tithe_exchange_config): what was compiled against this header */
     tithe_comm *comm;
-    const tithe_codec
-        *codec; /* of floats; with open_level under a tuner; contractive where the feedback asks for it */
+    /* Of floats; with open_level under a tuner; contractive where the feedback asks for it. */
+    const tithe_codec *codec;
     const tithe_feedback *feedback; /* NULL: none */
-    const tithe_codec *downlink;    /* of the way back; NULL: all|raw, or under shards the codec above */
-    const tithe_feedback
-        *downlink_feedback;     /* the server's or the owners' own: none or ec; NULL: none, or under shards ec
-                                              * where feedback is ec */
-    const char *scheme;         /* NULL or "auto": star with a downlink, dense for all|raw without
-                                              * feedback, shards where the frames of all ranks would be longer than
-                                              * two vectors, otherwise gather */
-    const char *collective;     /* NULL or "auto": the scheme's first */
-    const char *leader;         /* of artopk: round-robin (also NULL), variance or auto */
-    bool deterministic;         /* refuse what gives other bits on other transports */
-    const tithe_tuner *tuner;   /* NULL: the level of the codec */
-    const double *tuner_params; /* from tithe_tuner_find; NULL: its defaults */
-    bool shared_level;          /* one level for all ranks, from the sum of their curves (tuner.h) */
+    /* Of the way back; NULL: all|raw, or under a scheme that cuts the codec above. */
+    const tithe_codec *downlink;
+    /* Of the server, or of the owners of parts: none or ec. NULL: none, or under a scheme that cuts ec where feedback is ec. */
+    const tithe_feedback *downlink_feedback;
+    /* NULL or "auto", the first that suits: star with a downlink, dense for all|raw without feedback, shards where the frames of
+     * all ranks would be longer than two vectors, otherwise gather. */
+    const char *scheme;
+    const char *collective;              /* NULL or "auto": the scheme's first */
+    const char *leader;                  /* of artopk: round-robin (also NULL), variance or auto */
+    bool deterministic;                  /* refuse what gives other bits on other transports */
+    const tithe_tuner *tuner;            /* NULL: the level of the codec */
+    const double *tuner_params;          /* from tithe_tuner_find; NULL: its defaults */
+    bool shared_level;                   /* one level for all ranks, from the sum of their curves (tuner.h) */
     const tithe_tuner *downlink_tuner;   /* the server's own: how much goes back; NULL: as the codec says */
     const tithe_cost *cost;              /* NULL: bits */
     const tithe_cost *const *rank_costs; /* of each rank, in place of `cost`; NULL: the same for all */
@@ -127,12 +130,12 @@ typedef struct tithe_exchange_config {
     bool measure;         /* energies too: a few more passes over each vector */
     const size_t *layers; /* lengths of the layers, which lie one after the other; NULL: it is one */
     size_t layer_count;
-    size_t
-        bucket_bytes; /* 0: one message for all. Otherwise short layers are fused up to so many bytes, and longer ones
-                          * cut; each of these buckets has a level, a frame and a message of its own */
-    bool
-        overlap; /* send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the
-                   * update do not depend on it. From the first put to finish nobody else may use the ranks */
+    /* 0: one message for all. Otherwise short layers are fused up to so many bytes, and longer ones cut; each of these buckets
+     * has a level, a frame and a message of its own. */
+    size_t bucket_bytes;
+    /* Send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the update do not depend on
+     * it. From the first put to finish nobody else may use the ranks. */
+    bool overlap;
 } tithe_exchange_config;
 
 #define TITHE_EACH_LAYER ((size_t)-1) /* bucket_bytes: a bucket for each layer, neither fused nor cut */
@@ -154,6 +157,11 @@ TITHE_API void tithe_exchange_free(tithe_exchange *ex);          /* NULL is fine
 /* Another collective from the next step on, the same on all ranks; nothing is restarted, and what was kept stays. Between
  * two steps only. */
 TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error);
+/* Another scheme, by its spec, over this collective (NULL: its default). What the old one had learned is gone. Memory is
+ * allocated; if there is not enough, and there are buckets, free the exchange. From or to a server without a rank there is
+ * no way, since that would not know. */
+TITHE_API tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme,
+                                                    const char *collective, tithe_error *error);
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
  * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as
@@ -173,38 +181,59 @@ TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, do
 TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
 /* The server's part of a step, in a process that has no rank (comm.h); the update is of no use there. */
 TITHE_API tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error);
-/* All of it, for a process with one rank: g becomes the update. */
+/* All of it, for a process with one rank: g becomes the update. After a failure in the middle of it g is of no use. */
 TITHE_API tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tithe_error *error);
 
 /* Four numbers that are never mixed, and what they cost; totals since create, over the ranks of this process. */
 typedef struct tithe_exchange_totals {
+    size_t size; /* sizeof(tithe_exchange_totals), set by whoever asks: so much is filled in */
     double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
     double sent_messages;
     double encode, wait, transfer, decode; /* seconds */
-    double
-        overlap; /* seconds that sending (all of finish: what the scheme still encodes, wait, transfer, decode) ran
-                     * beside other work, because a thread of its own did it: what was gained */
-    double
-        unsent; /* sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the
-                    * ranks of this process add to it */
+    /* Seconds that sending (all of finish: what the scheme still encodes, wait, transfer, decode) ran beside other work, because
+     * a thread of its own did it: what was gained. */
+    double overlap;
+    /* Sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the ranks of this process
+     * add to it. */
+    double unsent;
 } tithe_exchange_totals;
-TITHE_API tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex);
+TITHE_API void tithe_exchange_total(const tithe_exchange *ex, tithe_exchange_totals *totals);
+
+/* The counters among them, for those who add up, save or print all of them. Ends with a NULL name. */
+enum {
+    TITHE_COUNTER_ALL = 1, /* a run adds it up over all processes; otherwise each has its own */
+    TITHE_COUNTER_PAID = 2 /* what messages are paid with: whoever looks at a checkpoint is told */
+};
+typedef struct tithe_counter {
+    const char *name, *unit, *doc; /* as in a trace and in JSON */
+    size_t offset;                 /* of a double in tithe_exchange_totals */
+    unsigned flags;
+    unsigned place; /* in the account of a checkpoint (docs/checkpoint.md): never another one */
+} tithe_counter;
+TITHE_API const tithe_counter *tithe_counters(void);
+/* 0 where these totals are of an older header, and do not have it. */
+static inline double tithe_counter_of(const tithe_exchange_totals *totals, const tithe_counter *counter)
+{
+    const void *at = (const char *)totals + counter->offset;
+    return counter->offset < totals->size ? *(const double *)at : 0;
+}
 
 /* The last step. */
 typedef struct tithe_exchange_record {
+    size_t size; /* sizeof(tithe_exchange_record), as above */
     unsigned long step;
     double level, level_least, level_most; /* entries that a rank sent: mean, least, most */
     double energy, unsent;                 /* mean of |to be sent|^2 and |not sent|^2, if measured */
     double unsent_most;                    /* largest of any rank */
     double kept, kept_least;               /* share of the energy that got through: mean over ranks, least */
     double speedup, speedup_least;         /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
-    unsigned ranks,
-        measured; /* that were put here, and that had something to send: kept and speedup are means over the latter */
-    double residual; /* mean of |e|^2 under error compensation */
-    int leader;      /* whose indices were taken, under artopk; -1: nobody's, or different ones by bucket */
+    unsigned ranks;                        /* that were put here */
+    unsigned measured; /* that had something to send: kept and speedup are means over these */
+    double residual;   /* mean of |e|^2 under error compensation */
+    int leader;        /* whose indices were taken, under artopk; -1: nobody's, or different ones by bucket */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;
-TITHE_API tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex);
+TITHE_API void tithe_exchange_last(const tithe_exchange *ex, tithe_exchange_record *last);
 
 /* The rounds of the last step's bucket (counted from 0), and the seconds that all of them would have taken on a network of
  * such links. Lengths are those that were sent, so all ranks have to be here, or their frames be known to all. */

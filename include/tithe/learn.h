@@ -1,6 +1,7 @@
 /* learn.h - distributed training from start to end: data, workers, compressed messages, an account of what it cost.
  *
- *     tithe_train_options o = tithe_train_defaults();
+ *     tithe_train_options o = {.size = sizeof o};
+ *     tithe_train_defaults(&o);
  *     o.data = "w8a-like";
  *     o.workers = 20;
  *     o.codec = "topk:keep=0.02";
@@ -63,6 +64,22 @@ TITHE_API const tithe_estimator *const *tithe_estimators(void); /* ends with NUL
 TITHE_API tithe_status tithe_estimator_find(const char *spec, const tithe_estimator **estimator,
                                             double *params, tithe_error *error);
 
+/* ---- how rows are drawn, as a table ---------------------------------------------------------------------- */
+
+typedef struct tithe_sampling {
+    const char *name, *summary, *paper;
+    const tithe_param *params;
+    bool takes_file; /* its spec is name:PATH, or the path alone */
+    /* A number for each row that is here, in proportion to which a worker draws it. NULL: all alike. */
+    tithe_status (*weigh)(const tithe_data *data, const char *path, double *weights, tithe_error *error);
+    /* Script L of the theory. NULL: it is found from the weights. */
+    double (*script_L)(const tithe_constants *constants);
+} tithe_sampling;
+
+TITHE_API const tithe_sampling *const *tithe_samplings(void); /* ends with NULL */
+TITHE_API tithe_status tithe_sampling_find(const char *spec, const tithe_sampling **sampling, double *params,
+                                           tithe_error *error);
+
 /* ---- averages of the iterates, as a table --------------------------------------------------------------- */
 
 struct tithe_averaged;
@@ -98,6 +115,7 @@ TITHE_API tithe_status tithe_step_rule_find(const char *spec, const tithe_step_r
 struct tithe_train_facts;
 
 typedef struct tithe_train_options {
+    size_t size; /* sizeof(tithe_train_options): what was compiled against this header */
     const char *data;
     tithe_data_options reading; /* task is set by the model */
     const char *model;
@@ -121,8 +139,8 @@ typedef struct tithe_train_options {
     const char *cost;  /* several with semicolons between them: worker i takes the i-th, round and round */
     bool count_paper;
     unsigned clients; /* workers that take part in a step, drawn anew each time; 0: all of them */
-    const char *
-        network; /* a clock that is computed: latency=,bandwidth=,compute= or a schedule; NULL: the real one */
+    /* A clock that is computed: latency=,bandwidth=,compute= or a schedule; NULL: the real one. */
+    const char *network;
     const char *step_size;          /* auto, X, X/k, decay:start=X,factor=F,every=K */
     uint64_t steps;                 /* 0: no limit */
     double epochs;                  /* 0: no limit */
@@ -146,7 +164,8 @@ typedef struct tithe_train_options {
     bool (*progress)(void *context, const char *what, double done);
 } tithe_train_options;
 
-TITHE_API tithe_train_options tithe_train_defaults(void);
+/* All but `size`, which tells how much there is to set. */
+TITHE_API void tithe_train_defaults(tithe_train_options *options);
 
 /* ---- its options, as a table ---------------------------------------------------------------------------- */
 
@@ -166,10 +185,16 @@ TITHE_API tithe_status tithe_train_options_resume(tithe_train_options *options, 
 
 /* ---- what comes of it ----------------------------------------------------------------------------------- */
 
-/* What was found out before the first step. */
+/* What was found out before the first step. Texts that are pointers are static. */
 typedef struct tithe_train_facts {
-    const tithe_data *data;
+    const tithe_data *data; /* NULL in a result, as is the next: they are gone by then */
     const tithe_problem *problem;
+    char data_name[128];     /* as a person would call it */
+    uint64_t rows, features; /* of the whole data set */
+    unsigned workers;
+    uint64_t seed;
+    char model[128];
+    double l2;
     tithe_constants constants;
     tithe_unified unified;
     double script_L; /* of the sampling that is used */
@@ -178,9 +203,10 @@ typedef struct tithe_train_facts {
     double step_size;            /* of step 0 */
     double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
     double slowdown; /* predicted for compression both ways (horvath2022natural); NAN: no prediction */
-    const char *estimator, *codec, *downlink, *feedback, *scheme, *collective, *tuner, *cost, *cost_unit;
-    unsigned buckets; /* messages of a worker in a step */
-    size_t raw_bytes; /* of one uncompressed message */
+    const char *estimator, *feedback, *scheme, *collective, *transport, *cost_unit;
+    char codec[256], downlink[256], tuner[120], cost[1024]; /* specs; downlink "": all|raw */
+    unsigned buckets;                                       /* messages of a worker in a step */
+    size_t raw_bytes;                                       /* of one uncompressed message */
 } tithe_train_facts;
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
@@ -203,10 +229,8 @@ typedef struct tithe_train_result {
     double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
     tithe_link link;      /* at the end, as its messages showed it (link_estimate.h) */
     double probe_bytes;   /* sent to find that out, by all processes; not in sent_bytes */
-    unsigned buckets;     /* messages of a worker in a step */
+    tithe_train_facts facts;
     tithe_complexity complexity;
-    tithe_constants constants;
-    char codec[256], downlink[256], scheme[32], collective[32], tuner[32], estimator[32];
     double *x; /* the final iterate, if the caller gave room (it is not allocated here); may be NULL */
     size_t x_room;
 } tithe_train_result;
@@ -226,16 +250,16 @@ TITHE_API tithe_status tithe_train_run(const tithe_train_options *options, tithe
 
 /* What a checkpoint says of its run; docs/checkpoint.md explains the file. */
 typedef struct tithe_checkpoint {
+    size_t size; /* sizeof(tithe_checkpoint), set by whoever asks: so much is filled in */
     uint64_t step, n, seed, data_hash;
     unsigned workers;
     double epochs, seconds;
-    double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost,
-        downlink_cost; /* so far, over all workers */
     /* vectors besides the model */
     bool kept, aggregate, server_kept, anchor, averages, clients, momentum;
     uint64_t learned;                    /* numbers of the scheme */
     uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
     char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */
+    tithe_exchange_totals totals;        /* so far, over all workers; sent_bytes is all that was sent */
 } tithe_checkpoint;
 
 /* Does it begin as a checkpoint does? No frame and no trace does. */

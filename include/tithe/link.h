@@ -32,7 +32,7 @@ TITHE_API double tithe_link_seconds(const tithe_link *link, double bytes);
  * slope between long ones, so that a few late messages, and a bucket of bytes that passes unhindered, do no harm. At most
  * TITHE_LINK_POINTS are looked at. The bandwidth is NAN where longer messages take no longer. */
 enum { TITHE_LINK_POINTS = 24 };
-TITHE_API tithe_link tithe_link_fit(const tithe_link_point *points, size_t count);
+TITHE_API void tithe_link_fit(const tithe_link_point *points, size_t count, tithe_link *link);
 
 #ifdef __cplusplus
 }

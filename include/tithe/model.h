@@ -25,6 +25,14 @@ typedef struct tithe_batch {
     double weight;
 } tithe_batch;
 
+/* What a loss that sees a row only through its product with x makes of products and labels. */
+typedef struct tithe_linear_loss {
+    void (*values)(const double *products, const double *labels, size_t n, double *losses, double *slopes);
+    /* The second derivatives along the product, for Newton's method. */
+    void (*curvatures)(const double *products, const double *labels, size_t n, double *out);
+    bool (*is_right)(double product, double label); /* NULL: there is no right and wrong */
+} tithe_linear_loss;
+
 typedef struct tithe_model {
     const char *name, *summary, *paper;
     const tithe_param *params;
@@ -34,6 +42,7 @@ typedef struct tithe_model {
     double curvature;
     /* Of the penalty: its second derivative is at most so many times l2. */
     double penalty_curvature;
+    const tithe_linear_loss *linear; /* NULL: it sees more of a row than the product */
 
     size_t (*size)(const double *params, const tithe_data *data); /* numbers in x */
     /* Lengths of the layers, at most `room` of them: they add up to size(). Returns how many. NULL: one layer. */
@@ -56,8 +65,8 @@ typedef struct tithe_problem {
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
     const tithe_data *data;
-    struct tithe_comm
-        *comm; /* the other processes, if the data has only the rows of some workers; NULL: all are here */
+    /* The other processes, if the data has only the rows of some workers; NULL: all are here. */
+    struct tithe_comm *comm;
     double l2;
     size_t size; /* numbers in x */
     char spec[128];

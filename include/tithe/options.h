@@ -1,7 +1,7 @@
 /* options.h - options as a table: what parses, compares, saves and explains them walks it.
  *
- * An exchange (exchange.h) and a run (learn.h) have such tables; the command line, a handshake, a checkpoint, and texts such as
- * "codec=topk:keep=0.01;feedback=ec" are read by them. */
+ * An exchange (exchange.h), a group over ZeroMQ (transport.h) and a run (learn.h) have such tables; the command line, a
+ * handshake, a checkpoint, and texts such as "codec=topk:keep=0.01;feedback=ec" are read by them. */
 #ifndef TITHE_OPTIONS_H
 #define TITHE_OPTIONS_H
 
@@ -32,7 +32,8 @@ enum {
     TITHE_OPTION_SAVED = 8,      /* is in a checkpoint, from which a run that goes on takes it */
     TITHE_OPTION_CHANGES = 16,   /* and may be another one in the next part of the run */
     TITHE_OPTION_ENDS = 32,      /* says where the run ends */
-    TITHE_OPTION_PARTS = 64      /* is about a run in several parts, and not for `tithe compare` */
+    TITHE_OPTION_PARTS = 64,     /* is about a run in several parts, and not for `tithe compare` */
+    TITHE_OPTION_LATER = 128     /* what it comes to is known when there is data, or an exchange */
 };
 
 typedef struct tithe_option {
@@ -51,6 +52,11 @@ typedef struct tithe_option {
 
 /* The place of a word in "a|b|c"; -1: it is none of them. */
 TITHE_API int tithe_option_choice(const char *choices, const char *word);
+
+/* From "key=value;key=value" into a struct of options, the one that the places of the table are in; what is not given is as
+ * the table says. The text is cut into pieces that the options point into. For a transport of your own, too. */
+TITHE_API tithe_status tithe_options_read(const tithe_option *table, char *text, void *options,
+                                          tithe_error *error);
 
 #ifdef __cplusplus
 }

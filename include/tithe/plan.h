@@ -29,7 +29,7 @@ typedef struct tithe_plan_row {
     double codec_seconds;   /* encoding, and decoding what arrives */
     double network_seconds; /* the transfer alone */
     double seconds;         /* with the codec */
-    char options[160];      /* of `tithe train`, that make such a step */
+    char options[160];      /* that make such a step, as for tithe_exchange_open */
 } tithe_plan_row;
 
 typedef struct tithe_plan_request {

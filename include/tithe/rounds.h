@@ -60,8 +60,8 @@ TITHE_API void tithe_rounds_add(tithe_rounds *rounds, tithe_round round);
 
 TITHE_API double tithe_rounds_seconds(const tithe_rounds *rounds, const tithe_link *link);
 TITHE_API double tithe_rounds_count(const tithe_rounds *rounds); /* latencies, one after the other */
-TITHE_API double tithe_rounds_bytes(
-    const tithe_rounds *rounds); /* on the busiest links, one after the other */
+/* On the busiest links, one after the other. */
+TITHE_API double tithe_rounds_bytes(const tithe_rounds *rounds);
 TITHE_API double tithe_rounds_sent(const tithe_rounds *rounds); /* by all ranks */
 TITHE_API double tithe_rounds_messages(const tithe_rounds *rounds);
 

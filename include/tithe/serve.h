@@ -1,7 +1,6 @@
 /* serve.h - the process without ranks that workers over ZeroMQ gather around.
  *
- *     tithe_comm_zmq(&(tithe_zmq_options){.size = sizeof(tithe_zmq_options), .endpoint = "tcp://127.0.0.1:5555",
- *                                         .server = true, .workers = 4}, &comm, &error);
+ *     tithe_comm_zmq_open("listen=tcp://127.0.0.1:5555;workers=4", &comm, &error);
  *     tithe_serve(comm, &error);      // until the workers are done
  *     tithe_comm_free(comm);
  *

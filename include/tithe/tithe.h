@@ -49,8 +49,8 @@ extern "C" {
 #endif
 
 #define TITHE_VERSION "0.1.0"
-TITHE_API const char *tithe_kernels_name(
-    void); /* ref, avx2, avx512 or neon: what runs here (TITHE_KERNELS forces one) */
+/* ref, avx2, avx512 or neon: what runs here (TITHE_KERNELS forces one) */
+TITHE_API const char *tithe_kernels_name(void);
 TITHE_API const char *tithe_version(void); /* of the library that is linked, as in TITHE_VERSION */
 
 #ifdef __cplusplus

@@ -31,12 +31,12 @@ typedef struct tithe_trace_record {
     double unsent;   /* total so far: sum over steps of the mean over workers of |not sent|^2 */
     /* seconds: since the start, and where they went, all totals */
     double seconds, compute, encode, wait, transfer, decode, other;
-    double latency,
-        bandwidth;   /* of the link, as the messages so far say: seconds one way, bytes per second */
+    /* of the link, as the messages so far say: seconds one way, bytes per second */
+    double latency, bandwidth;
     double overlap;  /* seconds that sending ran beside encoding: what buckets gained */
     double messages; /* total: of the exchange, by all processes with workers */
-    const char *scheme, *collective,
-        *reason; /* static or owned by the trace; "" when nothing is to be said */
+    /* static or owned by the trace; "" when nothing is to be said */
+    const char *scheme, *collective, *reason;
 } tithe_trace_record;
 
 /* The columns of a record, for those who read or write all of them. Ends with a NULL name. */
@@ -75,13 +75,13 @@ typedef struct tithe_trace_file tithe_trace_file;
  * that fails leaves the lines before it whole. */
 TITHE_API tithe_status tithe_trace_file_open(const char *path, const char *name, tithe_trace_file **file,
                                              tithe_error *error);
-TITHE_API tithe_status
-tithe_trace_file_fact(tithe_trace_file *file, const char *key, const char *value,
-                      tithe_error *error); /* facts after the first record go to the end */
+/* Facts after the first record go to the end. */
+TITHE_API tithe_status tithe_trace_file_fact(tithe_trace_file *file, const char *key, const char *value,
+                                             tithe_error *error);
 TITHE_API tithe_status tithe_trace_file_append(tithe_trace_file *file, const tithe_trace_record *record,
                                                tithe_error *error);
-TITHE_API tithe_status tithe_trace_file_close(tithe_trace_file *file,
-                                              tithe_error *error); /* frees in any case */
+/* Frees in any case. */
+TITHE_API tithe_status tithe_trace_file_close(tithe_trace_file *file, tithe_error *error);
 
 /* Strict: a broken line is refused with file and line. Columns that are not known are passed over. */
 TITHE_API tithe_status tithe_trace_read(const char *path, tithe_trace **trace, tithe_error *error);

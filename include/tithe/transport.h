@@ -40,6 +40,10 @@ typedef struct tithe_zmq_options {
  * that leads to the server only. Nothing is encrypted: over networks of others, take a tunnel. */
 TITHE_API tithe_status tithe_comm_zmq(const tithe_zmq_options *options, tithe_comm **comm,
                                       tithe_error *error);
+/* The same from text, so that every language says it alike: "listen=tcp://127.0.0.1:5555;workers=3" makes the server,
+ * "connect=tcp://127.0.0.1:5555;workers=3" a worker. Also peers=yes|no (yes if nothing is said) and timeout=SECONDS (30).
+ * Where tithe_comm_local_ranks is 0, this is the server (serve.h); examples/hello.c is a whole program. */
+TITHE_API tithe_status tithe_comm_zmq_open(const char *text, tithe_comm **comm, tithe_error *error);
 
 #ifdef __cplusplus
 }

@@ -52,15 +52,16 @@ typedef struct tithe_tuner_step {
 
 /* What is to change from the next step on; the level is named by `choose`. */
 typedef struct tithe_tuner_plan {
-    const char *collective; /* as for tithe_exchange_switch; NULL: as it is */
+    const char *scheme;     /* as for tithe_exchange_switch_scheme; NULL: as it is */
+    const char *collective; /* as for tithe_exchange_switch; NULL: as it is, or the default of a new scheme */
 } tithe_tuner_plan;
 
 typedef struct tithe_tuner {
     const char *name, *summary, *paper; /* paper NULL: of no paper */
     const tithe_param *params;          /* NULL: none */
-    bool
-        tunes; /* looks at the vector and names a level: the codec has to be made with open_level, and should contract.
-                 * Otherwise the codec's own level stands, and x may be NULL */
+    /* Looks at the vector and names a level: the codec has to be made with open_level, and should contract. Otherwise the
+     * codec's own level stands, and x may be NULL. */
+    bool tunes;
     /* NULL, or a sentence: why it cannot tune this codec. */
     const char *(*refuse)(const tithe_codec *codec);
     size_t (*scratch)(const tithe_codec *codec, size_t n);

@@ -78,9 +78,16 @@ typedef enum tithe_index_source {
     TITHE_INDICES_GIVEN  /* both ends were handed them */
 } tithe_index_source;
 
+/* Which of the coordinates a selector picks, as far as a tuner may count on it. */
+typedef enum tithe_pick {
+    TITHE_PICKS_ANY,     /* nothing can be said */
+    TITHE_PICKS_LARGEST, /* the largest magnitudes, or nearly so */
+    TITHE_PICKS_OPTIMAL  /* each with the probability that makes the error least */
+} tithe_pick;
+
 typedef struct tithe_select_call {
-    const double
-        *params; /* in the order of the table; NAN where nothing was stated and there is no default */
+    /* In the order of the table; NAN where nothing was stated and there is no default. */
+    const double *params;
     const void *x;
     size_t n;
     tithe_type type;
@@ -91,8 +98,8 @@ typedef struct tithe_select_call {
     /* Error compensation, only where the selector `fuses`: x is to become x + gamma * gradient on the way. */
     const float *gradient;
     float gamma;
-    bool
-        take; /* with a gradient: survivors may be taken out of x at once, since they will be sent as they are */
+    /* With a gradient: survivors may be taken out of x at once, since they will be sent as they are. */
+    bool take;
 } tithe_select_call;
 
 typedef struct tithe_selection {
@@ -116,6 +123,8 @@ typedef struct tithe_selector {
     bool shares;     /* may set tithe_selection.shared */
     bool absolute; /* the level, its first parameter, is a magnitude in units of the gradient: not a count */
     bool fuses;    /* for floats: its own pass adds the gradient and finds what is not finite */
+    bool told;     /* takes tithe_call.largest in place of a search of its own */
+    tithe_pick picks;
 
     /* NULL, or a sentence that says why these parameters cannot be. May itself be NULL. */
     const char *(*refuse)(const double *params);
@@ -124,6 +133,8 @@ typedef struct tithe_selector {
     /* Put the level of a call (a number of entries, or a magnitude if `absolute`) in place of what the
      * parameters say. NULL: there is no level to set. */
     void (*set_level)(double *params, double level);
+    /* NULL, or a sentence: why a tuner cannot set it under these parameters. May itself be NULL. */
+    const char *(*untunable)(const double *params);
     size_t (*max_count)(const double *params, size_t n);
     /* Room that select needs in indices and values, where that is more than max_count. NULL: it is not. */
     size_t (*room)(const double *params, size_t n);
@@ -141,6 +152,13 @@ typedef struct tithe_checksum {
     bool known;
     uint32_t crc;
 } tithe_checksum;
+
+/* What the values of a message have in common. */
+typedef enum tithe_common {
+    TITHE_COMMON_NOTHING, /* each is written by itself */
+    TITHE_COMMON_MEAN,    /* one magnitude, the mean of theirs */
+    TITHE_COMMON_NORM     /* a norm, of all or of each bucket */
+} tithe_common;
 
 typedef struct tithe_quant_call {
     const double *params;
@@ -165,6 +183,7 @@ typedef struct tithe_quantizer {
     bool exact;     /* what the decoder sees is the value itself */
     bool rounds;    /* deterministic rounding: nearly, but not exactly, unbiased */
     bool saturates; /* what exceeds claims.largest is cut; otherwise it is refused before encode is called */
+    tithe_common common;
 
     const char *(*refuse)(const double *params, tithe_type type);
     /* Does encode, for floats, add the gradient and find what is not finite in its own pass? It then
@@ -176,6 +195,8 @@ typedef struct tithe_quantizer {
     /* Numbers that share a norm, which a vector is not cut between. NULL: it may be cut anywhere. */
     size_t (*bucket)(const double *params);
     uint64_t (*max_bits)(const tithe_quant_call *c);
+    /* The bits that the papers would count for c->count values. NULL: 32 each, of doubles 64. */
+    double (*paper_bits)(const tithe_quant_call *c);
     /* Write c->count values, none beyond claims.largest unless it saturates, into room for max_bits.
      * `sent` takes what the decoder will see, after the values of its block were read: it may write over
      * them. */

@@ -17,17 +17,17 @@ bool ti_family_place(const family *f, spec_piece name, size_t *place)
     return false;
 }
 
-static void add_name(char *list, size_t size, const char *name)
+void ti_list_add(char *list, size_t size, const char *between, const char *name)
 {
     const size_t used = strlen(list);
-    snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
+    snprintf(list + used, size - used, "%s%s", used ? between : "", name);
 }
 
 tithe_status ti_family_refuse(const family *f, spec_piece name, tithe_error *error)
 {
     char known[200] = "";
-    if (f->also) add_name(known, sizeof known, f->also);
-    for (size_t i = 0; f->row(i).name; i++) add_name(known, sizeof known, f->row(i).name);
+    if (f->also) ti_list_add(known, sizeof known, ", ", f->also);
+    for (size_t i = 0; f->row(i).name; i++) ti_list_add(known, sizeof known, ", ", f->row(i).name);
     const size_t length = name.end - name.start;
     return ti_fail(error, TITHE_E_SPEC, name.start, "There is no %s '%.*s': take one of %s.", f->what,
                    (int)(length < 40 ? length : 40), name.text + name.start, known);

@@ -27,4 +27,7 @@ tithe_status ti_family_find(const family *f, const char *spec, size_t *place, do
 bool ti_family_place(const family *f, spec_piece name, size_t *place);
 tithe_status ti_family_refuse(const family *f, spec_piece name, tithe_error *error);
 
+/* One more name for a list such as "ring|tree", in an error that offers some of a table; as much as there is room for. */
+void ti_list_add(char *list, size_t size, const char *between, const char *name);
+
 #endif

@@ -101,7 +101,7 @@ static tithe_status read_whole(void *o, const tithe_option *row, const char *tex
     uint64_t value;
     char min[32], max[32];
     if (!read_digits(text, strlen(text), &value) || value < row->min || value > row->max)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--%s takes a whole number from %s to %s, not '%.80s'.",
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`%s` takes a whole number from %s to %s, not '%.80s'.",
                        row->name, group(row->min, min), group(row->max, max), text);
     put_whole(o, row, value);
     return TITHE_OK;
@@ -112,7 +112,7 @@ static tithe_status read_real(void *o, const tithe_option *row, const char *text
     char *end;
     const double value = strtod(text, &end);
     if (!*text || *end || !(value >= row->least && value <= row->most))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--%s takes a number from %g to %g, not '%.80s'.",
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`%s` takes a number from %g to %g, not '%.80s'.",
                        row->name, row->least, row->most, text);
     put_bytes(o, row, &value);
     return TITHE_OK;
@@ -133,7 +133,7 @@ static tithe_status read_choice(void *o, const tithe_option *row, const char *te
 {
     const int place = tithe_option_choice(row->choices, text);
     if (place < 0)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--%s takes one of %s, not '%.80s'.", row->name,
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`%s` takes one of %s, not '%.80s'.", row->name,
                        row->argument, text);
     put_whole(o, row, (uint64_t)place);
     return TITHE_OK;
@@ -143,7 +143,7 @@ static tithe_status read_flag(void *o, const tithe_option *row, const char *text
 {
     const int place = text ? tithe_option_choice("no|yes", text) : 1;
     if (place < 0)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--%s is yes or no, not '%.80s'.", row->name, text);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`%s` is yes or no, not '%.80s'.", row->name, text);
     put_whole(o, row, (uint64_t)place);
     return TITHE_OK;
 }
@@ -156,7 +156,7 @@ static tithe_status read_clients(void *o, const tithe_option *row, const char *t
     if (!fine || !read_digits(text, length, &value) || value < row->min || value > row->max)
         return ti_fail(
             error, TITHE_E_ARGUMENT, 0,
-            "--%s takes how many of the workers take part in a step, such as 5/round, not '%.80s'.",
+            "`%s` takes how many of the workers take part in a step, such as 5/round, not '%.80s'.",
             row->name, text);
     put_whole(o, row, value);
     return TITHE_OK;
@@ -183,7 +183,7 @@ static tithe_status read_bucket(void *o, const tithe_option *row, const char *te
     const bool layer = strcmp(text, "layer") == 0;
     if (!layer && strcmp(text, "off") != 0 && !read_bytes(text, &bytes))
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "--%s takes off, layer, or a size of at least 64 bytes such as 1MiB, not '%.80s'.",
+                       "`%s` takes off, layer, or a size of at least 64 bytes such as 1MiB, not '%.80s'.",
                        row->name, text);
     put_whole(o, row, layer ? SIZE_MAX : (uint64_t)bytes);
     return TITHE_OK;
@@ -193,7 +193,7 @@ tithe_status ti_option_read(void *o, const tithe_option *row, const char *text, 
 {
     if (row->kind == TITHE_OPTION_FLAG) return read_flag(o, row, text, error);
     if (!text || !*text)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--%s needs a value that is not empty: --%s %s.",
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`%s` needs a value that is not empty: `%s=%s`.",
                        row->name, row->name, row->argument);
     switch (row->kind) {
     case TITHE_OPTION_WHOLE: return read_whole(o, row, text, error);
@@ -292,7 +292,7 @@ static void list_keys(const tithe_option *table, char *list, size_t room)
         used += (size_t)snprintf(list + used, room - used, "%s%s", used ? ", " : "", row->name);
 }
 
-tithe_status ti_options_read(void *o, const tithe_option *table, char *text, tithe_error *error)
+static tithe_status read_pieces(void *o, const tithe_option *table, char *text, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
     for (char *at = text, *next; at && *at && !status; at = next) {
@@ -310,5 +310,13 @@ tithe_status ti_options_read(void *o, const tithe_option *table, char *text, tit
         }
         status = ti_option_read(o, row, equals ? equals + 1 : NULL, error);
     }
+    return status;
+}
+
+tithe_status tithe_options_read(const tithe_option *table, char *text, void *options, tithe_error *error)
+{
+    ti_options_clear(options, table);
+    const tithe_status status = read_pieces(options, table, text, error);
+    if (!status) ti_options_complete(options, table);
     return status;
 }

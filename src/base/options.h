@@ -19,10 +19,8 @@ tithe_status ti_option_read(void *o, const tithe_option *row, const char *text, 
 /* As if it had not been given. */
 void ti_option_clear(void *o, const tithe_option *row);
 
-/* All rows: as if none had been given; the texts that were not given, where the table knows what they are; and from
- * "key=value;key=value", which is cut into pieces that the options point into. */
+/* All rows: as if none had been given; and the texts that were not given, where the table knows what they are. */
 void ti_options_clear(void *o, const tithe_option *table);
 void ti_options_complete(void *o, const tithe_option *table);
-tithe_status ti_options_read(void *o, const tithe_option *table, char *text, tithe_error *error);
 
 #endif

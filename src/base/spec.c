@@ -247,7 +247,7 @@ tithe_status ti_spec_shorthand(const char *owner, const tithe_param *table, cons
 {
     if (!text) return TITHE_OK;
     const int i = ti_spec_find(table, key);
-    double value;
+    double value = NAN;
     const tithe_status status =
         read_value(owner, (spec_piece){text, 0, strlen(text)}, &table[i], &value, error);
     if (status) return status;

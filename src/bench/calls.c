@@ -92,4 +92,5 @@ static tithe_status decode_run(bench_job *job, tithe_error *error)
 }
 
 const bench_kind ti_bench_encode = {.open = encode_open, .run = encode_run, .wrong = ti_bench_wrong_bytes};
-const bench_kind ti_bench_decode_add = {.open = encode_open, .run = decode_run, .wrong = ti_bench_wrong_sum};
+const bench_kind ti_bench_decode_add = {
+    .open = encode_open, .run = decode_run, .wrong = ti_bench_wrong_sum, .closes = true};

@@ -19,6 +19,7 @@ void ti_bench_ranks_free(struct bench_group_of_ranks *g)
 {
     if (!g) return;
     tithe_exchange_free(g->ex);
+    tithe_comm_free(g->comm);
     for (int i = 0; i < MOST_RANKS; i++) free(g->vectors[i]);
     free(g);
 }
@@ -42,16 +43,17 @@ static tithe_status make(const bench_job *job, struct bench_group_of_ranks **mad
 static tithe_status open_exchange(const bench_job *job, struct bench_group_of_ranks **made,
                                   tithe_error *error)
 {
-    const bool star = strcmp(job->row->scheme, "star") == 0, dense = strcmp(job->row->scheme, "dense") == 0;
+    const tithe_scheme *scheme = NULL;
     const tithe_feedback *ec = NULL;
     tithe_status status = make(job, made, error);
-    if (!status) status = tithe_feedback_find(dense ? "none" : "ec", &ec, NULL, error);
+    if (!status) status = tithe_scheme_find(job->row->scheme, &scheme, NULL, error);
+    if (!status) status = tithe_feedback_find(scheme->whole ? "none" : "ec", &ec, NULL, error);
     if (status) return status;
     const tithe_exchange_config config = {.size = sizeof(tithe_exchange_config),
                                           .comm = (*made)->comm,
                                           .codec = job->codec,
                                           .feedback = ec,
-                                          .downlink = star ? job->codec_back : NULL,
+                                          .downlink = scheme->back ? job->codec_back : NULL,
                                           .scheme = job->row->scheme,
                                           .seed = 1,
                                           .pool = job->call.pool,

@@ -174,9 +174,7 @@ static void add_sizes(const bench_job *job, tithe_bench_row *row)
 /* The bits that a frame saves, over the seconds that it costs at both ends. */
 static double break_even(const bench_job *job, const tithe_bench_row *row, double encode_seconds)
 {
-    if (job == job->references || job->row->kind != &ti_bench_decode_add ||
-        job[-1].row->kind != &ti_bench_encode)
-        return NAN;
+    if (!job->row->kind->closes) return NAN;
     return (32 * (double)row->n - 8 * row->bytes) / (encode_seconds + row->seconds);
 }
 

@@ -29,23 +29,37 @@ void ti_bench_job_close(bench_job *job)
     *job = (bench_job){0};
 }
 
+/* The spec of the row; where its level is a magnitude that is left open, with the one that leaves the row's share. */
+static tithe_status write_spec(const bench_job *job, const float *magnitudes, char *spec, size_t size,
+                               tithe_error *error)
+{
+    const size_t n = job->v->n;
+    const tithe_codec_options open = {.open_level = true};
+    tithe_codec *codec;
+    const tithe_status status = tithe_codec_create(job->row->spec, &open, &codec, error);
+    if (status) return status;
+    const tithe_selector *selector = codec->selector;
+    const bool missing = selector->absolute && !codec->has_level;
+    tithe_codec_free(codec);
+    snprintf(spec, size, "%s", job->row->spec);
+    if (!missing) return TITHE_OK;
+    float *room = malloc(n * sizeof *room);
+    if (!room)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for vectors of %zu numbers.", n);
+    const float level = ti_bench_kth_magnitude(magnitudes, n, ti_bench_share_of(n, job->row->share), room);
+    snprintf(spec, size, "%s:%s=%.17g", selector->name, selector->params[0].name, (double)level);
+    free(room);
+    return TITHE_OK;
+}
+
 tithe_status ti_bench_job_codec(bench_job *job, bool contractive, const float *magnitudes, tithe_error *error)
 {
     const size_t n = job->v->n;
     char spec[128];
-    snprintf(spec, sizeof spec, "%s", job->row->spec);
-    if (strcmp(job->row->spec, "threshold") == 0) {
-        float *room = malloc(n * sizeof *room);
-        if (!room)
-            return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for vectors of %zu numbers.",
-                           n);
-        const float lambda =
-            ti_bench_kth_magnitude(magnitudes, n, ti_bench_share_of(n, job->row->share), room);
-        snprintf(spec, sizeof spec, "threshold:lambda=%.17g", (double)lambda);
-        free(room);
-    }
+    tithe_status status = write_spec(job, magnitudes, spec, sizeof spec, error);
+    if (status) return status;
     const tithe_codec_options options = {.contractive = contractive};
-    const tithe_status status = tithe_codec_create(spec, &options, &job->codec, error);
+    status = tithe_codec_create(spec, &options, &job->codec, error);
     if (status) return status;
     job->call.scratch_size = tithe_codec_scratch(job->codec, n);
     if (job->call.scratch_size == 0) return TITHE_OK;

@@ -14,12 +14,14 @@ typedef struct bench_kind {
     void (*before)(bench_job *job);           /* untimed, ahead of each call; or NULL */
     tithe_status (*run)(bench_job *job, tithe_error *error); /* this is timed */
     const char *(*wrong)(bench_job *job); /* after a call: NULL, or what is wrong with what it did */
+    bool
+        closes; /* with the row before it, both ways of a message: what it saves can be weighed against them */
 } bench_kind;
 
 typedef struct bench_row {
     const char *name;
     const bench_kind *kind;
-    const char *spec;   /* NULL: no codec; "threshold" gets its lambda from the data and the share */
+    const char *spec;   /* NULL: no codec; a level in magnitudes comes from the data and the share */
     double share;       /* of coordinates that are selected; 0 where that has no meaning */
     size_t longest;     /* not measured on longer vectors, since it is slow; 0: on all */
     const char *cost;   /* of a tuner */

@@ -136,7 +136,7 @@ static double feedback_error(check_run *run, size_t vector, const buffers *b)
 
 static void feedback_row(check_run *run, check_output *out, const buffers *b)
 {
-    const tithe_claims claims = tithe_codec_claims(run->codec, run->vectors->longest);
+    const tithe_claims claims = codec_claims(run->codec, run->vectors->longest);
     const bool allowed = (claims.traits & TITHE_CONTRACTIVE) || claims.omega < 1;
     double worst = 0;
     const char *on = "every vector";

@@ -10,7 +10,7 @@ void ti_check_size_rows(const check_run *run, check_output *out)
     const size_t n = run->vectors->longest;
     if (frames == 0) return;
 
-    if (tithe_codec_claims(run->codec, n).traits & TITHE_FIXED_SIZE) {
+    if (codec_claims(run->codec, n).traits & TITHE_FIXED_SIZE) {
         const check_frames *worse = exchange->uneven > alone->uneven ? exchange : alone;
         ti_check_row(out, "fixed size", 0, (double)worse->uneven, worse->uneven == 0,
                      "bytes by which two of %zu frames for the same n differ at most, on %s", frames,

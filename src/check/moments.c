@@ -180,7 +180,7 @@ static void plan(check_run *run, directions *d, check_random *r, double *trials)
 {
     for (size_t i = 0; i < run->vectors->count; i++) {
         const check_vector *v = &run->vectors->list[i];
-        const tithe_claims claims = tithe_codec_claims(run->codec, v->n);
+        const tithe_claims claims = codec_claims(run->codec, v->n);
         sample pilot = {0};
         if (!(v->norm2 > 0)) continue;
         directions_set(d, v, r);
@@ -276,7 +276,7 @@ static void measure(check_run *run, check_output *out, directions *d, check_rand
     verdict unbiased = {0}, second = {0}, contraction = {0}, absolute = {0}, error = {0};
     for (size_t i = 0; i < vectors->count; i++) {
         const check_vector *v = &vectors->list[i];
-        const tithe_claims claims = tithe_codec_claims(run->codec, v->n);
+        const tithe_claims claims = codec_claims(run->codec, v->n);
         sample s = {0};
         if (!(v->norm2 > 0)) {
             judge_zero(&second, run, i);

@@ -190,7 +190,7 @@ static tithe_status vector_make(const tithe_codec *codec, const char *name, size
 {
     const tithe_status status = vector_room(codec, name, n, v);
     if (status != TITHE_OK) return status;
-    const tithe_claims claims = tithe_codec_claims(codec, n);
+    const tithe_claims claims = codec_claims(codec, n);
     const double scale = scale_for(&claims, n);
     fill(v->x, n, r);
     v->norm2 = 0;
@@ -219,7 +219,7 @@ tithe_status ti_check_vectors_make(const tithe_codec *codec, uint64_t seed, chec
     tithe_status status = r && vectors->list ? TITHE_OK : TITHE_E_MEMORY;
     if (r) ti_check_random_start(r, seed, 0);
     for (size_t i = 0; status == TITHE_OK && i < SHAPES; i++) {
-        if (shapes[i].absolute_only && !(tithe_codec_claims(codec, shapes[i].n).Delta > 0)) continue;
+        if (shapes[i].absolute_only && !(codec_claims(codec, shapes[i].n).Delta > 0)) continue;
         status = vector_make(codec, shapes[i].name, shapes[i].n, shapes[i].fill, r,
                              &vectors->list[vectors->count]);
         vectors->count++; /* also after a failure: free looks at all that was begun */

@@ -5,6 +5,13 @@
 #include "tithe/codec.h"
 #include "tithe/variant.h"
 
+static inline tithe_claims codec_claims(const tithe_codec *codec, size_t n)
+{
+    tithe_claims claims = {.size = sizeof claims};
+    tithe_codec_claims(codec, n, &claims);
+    return claims;
+}
+
 /* Random numbers one by one, from the library's own generator. */
 typedef struct check_random {
     tithe_key key;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/sized.h"
+
 /* E C = x for both: second moments multiply. */
 static void compose_unbiased(const tithe_claims *s, const tithe_claims *q, tithe_claims *pair)
 {
@@ -42,7 +44,7 @@ static void compose_shared(const tithe_claims *s, const tithe_claims *q, tithe_c
     pair->delta = f * (1 - lost * (2 - f));
 }
 
-tithe_claims tithe_codec_claims(const tithe_codec *codec, size_t n)
+tithe_claims ti_codec_claims(const tithe_codec *codec, size_t n)
 {
     const tithe_call call = {0};
     const tithe_quant_call quant = ti_codec_quant_call(codec, &call, ti_codec_max_count(codec, n));
@@ -70,4 +72,11 @@ tithe_claims tithe_codec_claims(const tithe_codec *codec, size_t n)
     pair.smallest = q.smallest;
     pair.largest = scales ? q.largest / (1 + s.omega) : q.largest;
     return pair;
+}
+
+void tithe_codec_claims(const tithe_codec *codec, size_t n, tithe_claims *claims)
+{
+    tithe_claims own = ti_codec_claims(codec, n);
+    own.size = sizeof own;
+    sized_copy(claims, &own);
 }

@@ -301,6 +301,6 @@ tithe_status ti_codec_expect_type(const tithe_codec *codec, tithe_type type, tit
     if (codec->type == type) return TITHE_OK;
     return ti_fail(error, TITHE_E_ARGUMENT, 0,
                    codec->type == TITHE_F64
-                       ? "This codec takes doubles: call the _f64 function (--type f64)."
+                       ? "This codec takes doubles: call the _f64 function."
                        : "This codec takes floats: make it with type = TITHE_F64 for doubles.");
 }

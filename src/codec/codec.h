@@ -39,6 +39,9 @@ tithe_status ti_codec_expect_type(const tithe_codec *codec, tithe_type type, tit
  * here takes the level from the codec. */
 tithe_codec ti_codec_at(const tithe_codec *codec, double level);
 
+/* What tithe_codec_claims tells. */
+tithe_claims ti_codec_claims(const tithe_codec *codec, size_t n);
+
 /* The most entries that a call may select. */
 size_t ti_codec_max_count(const tithe_codec *codec, size_t n);
 /* As many as it states, where a draw may select more; otherwise the same. */

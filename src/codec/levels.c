@@ -26,6 +26,11 @@ uint64_t ti_levels_max_bits(const tithe_quant_call *c)
     return (uint64_t)levels_bucket_count(c) * levels_norm_bytes(c) * 8 + (uint64_t)c->count * width;
 }
 
+double ti_levels_paper_bits(const tithe_quant_call *c)
+{
+    return (double)c->count * (1 + ceil(log2(c->params[LEVEL_S] + 1)));
+}
+
 static float get_norm(const tithe_quant_call *c, const uint8_t *src, size_t bucket)
 {
     return levels_norm_bytes(c) == 4 ? get_f32(src + 4 * bucket) : f32_from_bits((uint32_t)src[bucket] << 23);

@@ -44,6 +44,7 @@ const tithe_quantizer ti_quant_bf16 = {
     .id = 2,
     .rounds = true,
     .max_bits = half_max_bits,
+    .paper_bits = half_paper_bits,
     .encode = bf16_encode,
     .check = bf16_check,
     .decode = bf16_decode,

@@ -53,6 +53,11 @@ static void dither_decode(const tithe_quant_call *c, const uint8_t *src, size_t 
     ti_levels_decode(&dither_grid, c, src, length, out);
 }
 
+static double dither_paper_bits(const tithe_quant_call *c)
+{
+    return 32 + ti_levels_paper_bits(c);
+}
+
 static void dither_claims(const tithe_quant_call *c, tithe_claims *claims)
 {
     ti_levels_claims(&dither_grid, c, claims);
@@ -64,10 +69,12 @@ const tithe_quantizer ti_quant_dither = {
     .paper = "alistarh2017qsgd",
     .params = dither_params,
     .id = 5,
+    .common = TITHE_COMMON_NORM,
     .fuses = ti_levels_fuse,
     .fixed_size = ti_levels_fixed_size,
     .bucket = ti_levels_bucket_of,
     .max_bits = ti_levels_max_bits,
+    .paper_bits = dither_paper_bits,
     .encode = dither_encode,
     .check = ti_levels_check,
     .decode = dither_decode,

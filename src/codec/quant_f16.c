@@ -44,6 +44,7 @@ const tithe_quantizer ti_quant_f16 = {
     .id = 1,
     .rounds = true,
     .max_bits = half_max_bits,
+    .paper_bits = half_paper_bits,
     .encode = f16_encode,
     .check = f16_check,
     .decode = f16_decode,

@@ -19,6 +19,11 @@ static inline uint64_t half_max_bits(const tithe_quant_call *c)
     return (uint64_t)c->count * 16;
 }
 
+static inline double half_paper_bits(const tithe_quant_call *c)
+{
+    return 16 * (double)c->count;
+}
+
 /* Values [first, first + count): straight into a dense vector, or by way of a block. */
 static inline void half_add_to(const half_format *format, const uint8_t *src, size_t first, size_t count,
                                const tithe_sink *out)

@@ -55,6 +55,12 @@ static void natdither_decode(const tithe_quant_call *c, const uint8_t *src, size
     ti_levels_decode(&natdither_grid, c, src, length, out);
 }
 
+/* The norm is rounded to a power of two, too. */
+static double natdither_paper_bits(const tithe_quant_call *c)
+{
+    return 8 + ti_levels_paper_bits(c);
+}
+
 static void natdither_claims(const tithe_quant_call *c, tithe_claims *claims)
 {
     ti_levels_claims(&natdither_grid, c, claims);
@@ -66,10 +72,12 @@ const tithe_quantizer ti_quant_natdither = {
     .paper = "horvath2022natural",
     .params = natdither_params,
     .id = 6,
+    .common = TITHE_COMMON_NORM,
     .fuses = ti_levels_fuse,
     .fixed_size = ti_levels_fixed_size,
     .bucket = ti_levels_bucket_of,
     .max_bits = ti_levels_max_bits,
+    .paper_bits = natdither_paper_bits,
     .encode = natdither_encode,
     .check = ti_levels_check,
     .decode = natdither_decode,

@@ -54,6 +54,12 @@ static uint64_t natural_max_bits(const tithe_quant_call *c)
     return (uint64_t)c->count * natural_width(c);
 }
 
+/* Whatever `bits` says: the paper has but this one. */
+static double natural_paper_bits(const tithe_quant_call *c)
+{
+    return (c->type == TITHE_F64 ? 12 : 9) * (double)c->count;
+}
+
 static inline uint32_t round_f64(uint64_t bits, uint32_t random16, tithe_key key, uint64_t position)
 {
     const uint64_t magnitude = bits & UINT64_C(0x7fffffffffffffff),
@@ -244,6 +250,7 @@ const tithe_quantizer ti_quant_natural = {
     .refuse = natural_refuse,
     .fuses = natural_fuses,
     .max_bits = natural_max_bits,
+    .paper_bits = natural_paper_bits,
     .encode = natural_encode,
     .check = natural_check,
     .decode = natural_decode,

@@ -29,6 +29,12 @@ static uint64_t sign_max_bits(const tithe_quant_call *c)
     return c->count ? 32 + (uint64_t)c->count : 0;
 }
 
+/* S+Q of CAT: one norm, and a sign each. */
+static double sign_paper_bits(const tithe_quant_call *c)
+{
+    return 32 + (double)c->count;
+}
+
 /* Values [first, first + count), first a multiple of 8: straight into a dense vector, or by way of a block. */
 static void add_signs(const uint8_t *signs, float magnitude, size_t first, size_t count,
                       const tithe_sink *out)
@@ -109,8 +115,10 @@ const tithe_quantizer ti_quant_sign = {
     .paper = "khirirat2021cat",
     .params = sign_params,
     .id = 4,
+    .common = TITHE_COMMON_MEAN,
     .needs_norm = sign_needs_norm,
     .max_bits = sign_max_bits,
+    .paper_bits = sign_paper_bits,
     .encode = sign_encode,
     .check = sign_check,
     .decode = sign_decode,

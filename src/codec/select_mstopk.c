@@ -146,6 +146,7 @@ const tithe_selector ti_select_mstopk = {
     .params = mstopk_params,
     .id = 3,
     .source = TITHE_INDICES_SENT,
+    .picks = TITHE_PICKS_LARGEST,
     .projection = true,
     .refuse = ti_select_refuse_k_and_keep,
     .has_level = ti_select_has_k_or_keep,

@@ -187,6 +187,7 @@ const tithe_selector ti_select_stochastic = {
     .params = stochastic_params,
     .id = 5,
     .source = TITHE_INDICES_SENT,
+    .picks = TITHE_PICKS_OPTIMAL,
     .shares = true,
     .refuse = ti_select_refuse_k_and_keep,
     .has_level = ti_select_has_k_or_keep,

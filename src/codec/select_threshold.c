@@ -94,6 +94,7 @@ const tithe_selector ti_select_threshold = {
     .params = threshold_params,
     .id = 2,
     .source = TITHE_INDICES_SENT,
+    .picks = TITHE_PICKS_LARGEST,
     .projection = true,
     .absolute = true,
     .fuses = true,

@@ -49,6 +49,13 @@ static void topk_set_level(double *params, double level)
     params[RULE] = 0;
 }
 
+static const char *topk_untunable(const double *params)
+{
+    if (params[PER] == 1) return "cat takes one level for the whole vector: leave out per=layer.";
+    if (params[RULE] == 1) return "rule=l2 finds its own level: leave it out, or use `tuner=fixed`.";
+    return NULL;
+}
+
 static size_t topk_max_count(const double *params, size_t n)
 {
     if (params[PER] == 1) return n; /* depends on the layers */
@@ -184,11 +191,14 @@ const tithe_selector ti_select_topk = {
     .params = topk_params,
     .id = 1,
     .source = TITHE_INDICES_SENT,
+    .picks = TITHE_PICKS_LARGEST,
     .projection = true,
     .refuse = topk_refuse,
     .has_level = topk_has_level,
     .set_level = topk_set_level,
+    .untunable = topk_untunable,
     .fuses = true,
+    .told = true,
     .max_count = topk_max_count,
     .room = topk_room,
     .scratch = topk_scratch,

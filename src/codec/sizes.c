@@ -103,7 +103,7 @@ size_t tithe_codec_fixed_length(const tithe_codec *codec, size_t n)
     const bool open =
         !codec->has_level || codec->open_level ||
         codec->selector->source == TITHE_INDICES_GIVEN; /* by the call, which brings as many as it likes */
-    if (open || !(tithe_codec_claims(codec, n).traits & TITHE_FIXED_SIZE)) return 0;
+    if (open || !(ti_codec_claims(codec, n).traits & TITHE_FIXED_SIZE)) return 0;
     const tithe_call call = {.form = TITHE_EXCHANGE};
     const size_t entries = ti_codec_max_count(codec, n);
     const tithe_quant_call quant = ti_codec_quant_call(codec, &call, entries);

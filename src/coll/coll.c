@@ -72,8 +72,9 @@ static tithe_status send_round(const reduction *r, unsigned round, tithe_error *
         if (m.to == TITHE_NOBODY) continue;
         const size_t from = begin(r, m.send), to = begin(r, m.send_end);
         const size_t bytes = (to - from) * sizeof(float);
-        if (comm_is_local(comm, (unsigned)m.to)) {
-            ti_comm_count(comm, 1, bytes);
+        if (comm_is_local(comm, (unsigned)m.to)) { /* as many messages as if it had to travel */
+            const double pieces = r->how->together ? coll_pieces((double)(to - from)) : 1;
+            ti_comm_count(comm, pieces > 1 ? (uint64_t)pieces : 1, bytes);
             continue;
         }
         const tithe_status status =
@@ -108,12 +109,19 @@ static tithe_status receive_round(const reduction *r, unsigned round, double sta
     return ti_comm_flush(comm, error);
 }
 
+void ti_coll_weigh(float *y, const float *x, double weight, size_t n)
+{
+    for (size_t i = 0; i < n; i++) y[i] = (float)(weight * (double)x[i]);
+}
+
 tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, float *const *vectors, size_t n,
                               float *scratch, tithe_error *error)
 {
     if (comm->size == 1) return TITHE_OK;
     if (comm->local < comm->size && !scratch)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
+    if (how->is_long && how->is_long(comm, n))
+        return how->reduce_long(comm, vectors[0], n, 1, scratch, error);
     if (how->reduce_all) return how->reduce_all(comm, vectors, n, scratch, error);
     const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch};
     tithe_status status = TITHE_OK;
@@ -186,12 +194,19 @@ static unsigned received_in(const tithe_comm *comm, const tithe_collective *how,
     return m.receive;
 }
 
+static tithe_status refuse_gather(const tithe_collective *how, tithe_error *error)
+{
+    char list[80] = "";
+    for (const tithe_collective *const *c = collectives; *c; c++)
+        if ((*c)->gather) ti_list_add(list, sizeof list, "|", (*c)->name);
+    return ti_fail(error, TITHE_E_SPEC, 0, "The collective '%s' has no all-gather: take %s.", how->name,
+                   list);
+}
+
 tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
                               const size_t *lengths, tithe_error *error)
 {
-    if (!how->gather)
-        return ti_fail(error, TITHE_E_SPEC, 0, "The collective '%s' has no all-gather: take ring or tree.",
-                       how->name);
+    if (!how->gather) return refuse_gather(how, error);
     if (comm->size == 1 || gather_needs_nothing(comm, how, lengths)) return TITHE_OK;
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->gather_steps(comm->size) && !status; round++) {

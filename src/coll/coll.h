@@ -9,6 +9,12 @@
 
 extern const tithe_collective ti_coll_ring, ti_coll_tree, ti_coll_star, ti_coll_direct, ti_coll_native;
 
+/* The ring's way for long vectors: in pieces (ring_pieces.c). Scratch for n numbers. */
+tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, double weight, float *scratch,
+                            tithe_error *error);
+/* y = weight * x; they may be the same. */
+void ti_coll_weigh(float *y, const float *x, double weight, size_t n);
+
 /* The first half of `direct`: afterwards rank p has the sum of part p (of `size` parts), added up in rank order; its
  * other parts are of no use. Arguments as for tithe_all_reduce. */
 tithe_status ti_direct_scatter(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
@@ -32,6 +38,14 @@ static inline size_t coll_part(size_t n, unsigned parts, unsigned p)
 static inline double coll_part_bytes(unsigned size, double n)
 {
     return sizeof(float) * ceil(n / size);
+}
+
+/* Long parts of a ring travel in pieces of so many numbers: short enough for the caches, long enough to be few. */
+enum { COLL_PIECE = 1 << 16 };
+
+static inline double coll_pieces(double numbers)
+{
+    return ceil(numbers / COLL_PIECE);
 }
 
 /* The smallest b with 2^b >= size. */

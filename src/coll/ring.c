@@ -49,9 +49,20 @@ static void pass_rounds(double count, unsigned size, double longest, double all,
     tithe_rounds_add(rounds, (tithe_round){count, longest, count * all, count * size, TITHE_ALL_SEND});
 }
 
+/* Long parts go in pieces (ring_pieces.c), which are passed on at once: more messages, no more rounds. */
 static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
 {
-    pass_rounds(reduce_steps(size), size, coll_part_bytes(size, n), sizeof(float) * n, rounds);
+    const double steps = reduce_steps(size), longer = fmod(n, size), part = floor(n / size);
+    const double pieces =
+        longer * fmax(1, coll_pieces(part + 1)) + (size - longer) * fmax(1, coll_pieces(part));
+    tithe_rounds_add(rounds, (tithe_round){steps, coll_part_bytes(size, n), steps * sizeof(float) * n,
+                                           steps * pieces, TITHE_ALL_SEND});
+}
+
+/* Is there more than one piece in every part? */
+static bool is_long(const tithe_comm *comm, size_t n)
+{
+    return comm->local == 1 && comm->size > 1 && coll_part(n, comm->size, comm->size - 1) > COLL_PIECE;
 }
 
 static void gather_rounds(const tithe_blocks *blocks, tithe_rounds *rounds)
@@ -70,6 +81,8 @@ const tithe_collective ti_coll_ring = {
     .parts = ring_parts,
     .reduce_steps = reduce_steps,
     .reduce = reduce,
+    .is_long = is_long,
+    .reduce_long = ti_ring_reduce,
     .gather_steps = gather_steps,
     .gather = gather,
     .reduce_rounds = reduce_rounds,

@@ -100,7 +100,7 @@ void tithe_comm_set_timeout(tithe_comm *comm, double seconds)
 
 void tithe_comm_give_up(tithe_comm *comm, const char *why)
 {
-    if (comm->transport) comm->transport->give_up(comm->self, why);
+    if (comm->transport && !comm->all_know) comm->transport->give_up(comm->self, why);
 }
 
 /* ---- messages, counted and with a timeout ------------------------------------------------------------------- */
@@ -154,6 +154,7 @@ tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const vo
                           tithe_error *error)
 {
     if (comm->failed.code) return fail_again(comm, error);
+    comm->all_know = false; /* they went on */
     ti_comm_count(comm, 1, length);
     tithe_error own = {0};
     const tithe_status status =
@@ -170,6 +171,45 @@ tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void 
     const double start = clock_now();
     const tithe_status status =
         comm->transport->receive(comm->self, at, from, bytes, length, timeout(comm), error);
+    comm->waited += clock_now() - start;
+    return note(comm, status, error);
+}
+
+tithe_status ti_comm_send_piece(tithe_comm *comm, unsigned from, unsigned to, const void *bytes,
+                                size_t length, tithe_error *error)
+{
+    const tithe_transport *t = comm->transport;
+    if (!t->send_piece) return ti_comm_send(comm, from, to, bytes, length, error);
+    if (comm->failed.code) return fail_again(comm, error);
+    ti_comm_count(comm, 1, length);
+    tithe_error own = {0};
+    if (!error) error = &own;
+    return note(comm, t->send_piece(comm->self, from, to, bytes, length, error), error);
+}
+
+tithe_status ti_comm_expect(tithe_comm *comm, unsigned at, unsigned from, void *room, size_t length,
+                            tithe_error *error)
+{
+    const tithe_transport *t = comm->transport;
+    if (!t->expect_piece) return TITHE_OK;
+    if (comm->failed.code) return fail_again(comm, error);
+    tithe_error own = {0};
+    if (!error) error = &own;
+    return note(comm, t->expect_piece(comm->self, at, from, room, length, error), error);
+}
+
+tithe_status ti_comm_take(tithe_comm *comm, unsigned at, unsigned from, void *room, size_t length,
+                          const void **bytes, tithe_error *error)
+{
+    const tithe_transport *t = comm->transport;
+    *bytes = room;
+    if (!t->take_piece) return ti_comm_receive(comm, at, from, room, length, error);
+    if (comm->failed.code) return fail_again(comm, error);
+    tithe_error own = {0};
+    if (!error) error = &own;
+    const double start = clock_now();
+    const tithe_status status =
+        t->take_piece(comm->self, at, from, room, length, bytes, timeout(comm), error);
     comm->waited += clock_now() - start;
     return note(comm, status, error);
 }

@@ -52,6 +52,7 @@ struct tithe_comm {
     const char *phase;  /* what is being done, for the sentence when a wait fails; static, or NULL */
     unsigned exchanges; /* that were opened over it from text, by all ranks in one order */
     bool dismissed;     /* the server was told that there is no more to do */
+    bool all_know;      /* the handshake told all why they cannot go on: nobody has to give up */
     /* counted here and nowhere else */
     uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
     double waited;                      /* seconds */
@@ -74,6 +75,13 @@ tithe_status ti_comm_send(tithe_comm *comm, unsigned from, unsigned to, const vo
                           tithe_error *error);
 tithe_status ti_comm_receive(tithe_comm *comm, unsigned at, unsigned from, void *bytes, size_t length,
                              tithe_error *error);
+/* Pieces of a long message (tithe_transport). */
+tithe_status ti_comm_send_piece(tithe_comm *comm, unsigned from, unsigned to, const void *bytes,
+                                size_t length, tithe_error *error);
+tithe_status ti_comm_expect(tithe_comm *comm, unsigned at, unsigned from, void *room, size_t length,
+                            tithe_error *error);
+tithe_status ti_comm_take(tithe_comm *comm, unsigned at, unsigned from, void *room, size_t length,
+                          const void **bytes, tithe_error *error);
 tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error);
 /* The transport's own all-reduce; what it sends is for the caller to count. */
 tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe_error *error);

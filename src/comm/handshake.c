@@ -79,16 +79,23 @@ tithe_status ti_comm_judge(tithe_comm *comm, const char *text, const comm_servic
     return status ? status : announce(comm, &verdict, error);
 }
 
+static tithe_status hear_verdict(tithe_comm *comm, const char *text, tithe_error *error)
+{
+    char verdict[VERDICT];
+    tithe_status status = send_text(comm, text, error);
+    if (!status) status = ti_comm_receive(comm, comm->first, comm->server, verdict, sizeof verdict, error);
+    verdict[sizeof verdict - 1] = 0;
+    if (!status && verdict[0]) return ti_fail(error, TITHE_E_MISMATCH, 0, "%s", verdict);
+    return status;
+}
+
 tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *error)
 {
     if (!comm->transport || comm->local == comm->size) return TITHE_OK;
     tithe_status status = ti_comm_call_judge(comm, error);
     if (status) return status;
-    if (comm->first == comm->server) return ti_comm_judge(comm, text, NULL, error);
-    char verdict[VERDICT];
-    status = send_text(comm, text, error);
-    if (!status) status = ti_comm_receive(comm, comm->first, comm->server, verdict, sizeof verdict, error);
-    verdict[sizeof verdict - 1] = 0;
-    if (!status && verdict[0]) return ti_fail(error, TITHE_E_MISMATCH, 0, "%s", verdict);
+    status = comm->first == comm->server ? ti_comm_judge(comm, text, NULL, error)
+                                         : hear_verdict(comm, text, error);
+    comm->all_know = status == TITHE_E_MISMATCH && !comm->failed.code;
     return status;
 }

@@ -15,18 +15,33 @@
 #include "comm/transport_fail.h"
 #include "tithe/transport.h"
 
-enum { TAG_MESSAGE = 1, TAG_GIVE_UP = 2, TAG_WAITING = 3, MOST_WHY = 200, PIECE = 1 << 30, NEWS = 8 };
+enum {
+    TAG_MESSAGE = 1,
+    TAG_GIVE_UP = 2,
+    TAG_WAITING = 3,
+    TAG_PIECE = 4,
+    MOST_WHY = 200,
+    MOST_NUMBERS = 1 << 30,
+    NEWS = 8
+};
 
 /* Messages travel in pieces that MPI sends at once. A longer one it would announce first, and send when the receiver has
  * answered: a round trip for each message, and behind whatever else waits in the line of the receiver. Open MPI's limit
  * over TCP is 64 kB with its own head. */
-enum { AT_ONCE = 60 << 10 };
+enum { AT_ONCE = 60 << 10, MOST_PIECES = 16 };
 
 /* A message on its way out. */
 typedef struct posted {
     MPI_Request request;
     unsigned to;
 } posted;
+
+/* A piece that was asked for. */
+typedef struct expected {
+    MPI_Request request;
+    unsigned from;
+    size_t length;
+} expected;
 
 typedef struct mpi_state {
     MPI_Comm comm;
@@ -35,6 +50,8 @@ typedef struct mpi_state {
     bool failed;  /* somebody may be gone, so what needs everybody is not to be called */
     posted *requests;
     size_t count, room;
+    expected pieces[MOST_PIECES]; /* a queue */
+    size_t first_piece, piece_count;
     unsigned *waits;           /* comm.h: what each has said of itself */
     int news[NEWS], news_next; /* what was said of ourselves: the last few may still be on their way */
 } mpi_state;
@@ -156,7 +173,7 @@ static tithe_status all_reduce(void *self, float *vector, size_t n, double timeo
     mpi_state *s = self;
     tithe_status status = TITHE_OK;
     for (size_t done = 0; done < n && !status;) {
-        const size_t piece = n - done < PIECE ? n - done : PIECE;
+        const size_t piece = n - done < MOST_NUMBERS ? n - done : MOST_NUMBERS;
         MPI_Request request;
         const int code =
             MPI_Iallreduce(MPI_IN_PLACE, vector + done, (int)piece, MPI_FLOAT, MPI_SUM, s->comm, &request);
@@ -170,29 +187,36 @@ static tithe_status all_reduce(void *self, float *vector, size_t n, double timeo
 
 /* ---- the five functions -------------------------------------------------------------------------------- */
 
+static tithe_status post(mpi_state *s, const void *bytes, size_t length, unsigned to, int tag,
+                         tithe_error *error)
+{
+    if (s->count == s->room) {
+        const size_t room = s->room ? 2 * s->room : 64;
+        posted *more = realloc(s->requests, room * sizeof *more);
+        if (!more) return transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to send.");
+        s->requests = more;
+        s->room = room;
+    }
+    const int code =
+        MPI_Isend(bytes, (int)length, MPI_BYTE, (int)to, tag, s->comm, &s->requests[s->count].request);
+    if (code != MPI_SUCCESS) return fail_mpi(code, "send", error);
+    s->requests[s->count++].to = to;
+    return TITHE_OK;
+}
+
 static tithe_status send(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
                          tithe_error *error)
 {
     (void)from;
-    mpi_state *s = self;
     const uint8_t *at = bytes;
+    tithe_status status;
     do {
         const size_t piece = length < AT_ONCE ? length : AT_ONCE;
-        if (s->count == s->room) {
-            const size_t room = s->room ? 2 * s->room : 64;
-            posted *more = realloc(s->requests, room * sizeof *more);
-            if (!more) return transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to send.");
-            s->requests = more;
-            s->room = room;
-        }
-        const int code = MPI_Isend(at, (int)piece, MPI_BYTE, (int)to, TAG_MESSAGE, s->comm,
-                                   &s->requests[s->count].request);
-        if (code != MPI_SUCCESS) return fail_mpi(code, "send", error);
-        s->requests[s->count++].to = to;
+        status = post(self, at, piece, to, TAG_MESSAGE, error);
         at += piece;
         length -= piece;
-    } while (length);
-    return TITHE_OK;
+    } while (length && !status);
+    return status;
 }
 
 static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *bytes, size_t length,
@@ -216,6 +240,60 @@ static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *b
         length -= piece;
     } while (length && !status);
     return status;
+}
+
+/* ---- pieces: their receivers have asked for them, so that MPI need not announce them and wait ------------- */
+
+static tithe_status send_piece(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
+                               tithe_error *error)
+{
+    (void)from;
+    return post(self, bytes, length, to, TAG_PIECE, error);
+}
+
+static tithe_status expect_piece(void *self, unsigned at, unsigned from, void *room, size_t length,
+                                 tithe_error *error)
+{
+    (void)at;
+    mpi_state *s = self;
+    if (s->piece_count == MOST_PIECES)
+        return transport_fail(error, TITHE_E_ARGUMENT, from, "At most %d pieces can be asked for ahead.",
+                              MOST_PIECES);
+    expected *e = &s->pieces[(s->first_piece + s->piece_count) % MOST_PIECES];
+    *e = (expected){.request = MPI_REQUEST_NULL, .from = from, .length = length};
+    const int code = MPI_Irecv(room, (int)length, MPI_BYTE, (int)from, TAG_PIECE, s->comm, &e->request);
+    if (code != MPI_SUCCESS) return fail_mpi(code, "receive", error);
+    s->piece_count++;
+    return TITHE_OK;
+}
+
+static void cancel_pieces(mpi_state *s)
+{
+    for (; s->piece_count; s->piece_count--, s->first_piece = (s->first_piece + 1) % MOST_PIECES) {
+        expected *e = &s->pieces[s->first_piece];
+        if (e->request == MPI_REQUEST_NULL) continue;
+        MPI_Cancel(&e->request);
+        MPI_Request_free(&e->request);
+    }
+}
+
+static tithe_status take_piece(void *self, unsigned at, unsigned from, void *room, size_t length,
+                               const void **bytes, double timeout, tithe_error *error)
+{
+    (void)at;
+    mpi_state *s = self;
+    expected *e = &s->pieces[s->first_piece];
+    if (!s->piece_count || e->from != from || e->length != length)
+        return transport_fail(error, TITHE_E_ARGUMENT, from, "A piece was taken that was not asked for.");
+    *bytes = room;
+    const tithe_status status = wait_for(s, &e->request, timeout, "receive from", from, error);
+    if (status) {
+        cancel_pieces(s);
+        return status;
+    }
+    s->first_piece = (s->first_piece + 1) % MOST_PIECES;
+    s->piece_count--;
+    return TITHE_OK;
 }
 
 static tithe_status flush(void *self, double timeout, tithe_error *error)
@@ -262,6 +340,7 @@ static bool all_are_here(mpi_state *s)
 static void close_mpi(void *self)
 {
     mpi_state *s = self;
+    cancel_pieces(s);
     const bool whole = !s->failed || all_are_here(s), started = s->started;
     if (whole) MPI_Comm_free(&s->comm);
     free(s->requests);
@@ -282,6 +361,9 @@ static const tithe_transport transport = {
     .give_up = give_up,
     .close = close_mpi,
     .all_reduce = all_reduce,
+    .send_piece = send_piece,
+    .expect_piece = expect_piece,
+    .take_piece = take_piece,
 };
 
 tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm **comm, tithe_error *error)

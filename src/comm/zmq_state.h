@@ -21,6 +21,7 @@ typedef struct zmq_peer {
     void *socket; /* NULL: not connected */
     wire_name name;
     wire_body *first, *last;
+    wire_body *lent; /* the piece that was taken last */
 } zmq_peer;
 
 typedef struct zmq_state {

@@ -38,7 +38,7 @@ const tithe_cost_preset *tithe_cost_presets(void)
 }
 
 /* The models, and after them the presets. */
-enum { MODELS = sizeof models / sizeof *models - 1 };
+enum { MODELS = sizeof models / sizeof(const tithe_cost_model *) - 1 };
 static family_row row(size_t i)
 {
     if (i < MODELS) return (family_row){models[i]->name, models[i]->params};

@@ -8,8 +8,8 @@ static tithe_status expect_time(const tithe_cost *cost, tithe_error *error)
 {
     if (strcmp(cost->model->unit, "s") != 0)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "A plan needs seconds, but '%.100s' counts in %s: take table:FILE, as tithe probe "
-                       "--out writes it.",
+                       "A plan needs seconds, but '%.100s' counts in %s: take table:FILE, as `tithe probe` "
+                       "writes it.",
                        cost->spec, cost->model->unit);
     for (size_t i = 0; i < cost->link.count; i++)
         if (!(cost->points[i].seconds > 0))
@@ -29,7 +29,8 @@ static void fit(tithe_link *link)
         const double bytes = from * pow(to / from, (i - 1) / (TITHE_LINK_POINTS - 2.0));
         points[i] = (tithe_link_point){bytes, tithe_link_seconds(link, bytes)};
     }
-    const tithe_link fitted = tithe_link_fit(points, TITHE_LINK_POINTS);
+    tithe_link fitted;
+    tithe_link_fit(points, TITHE_LINK_POINTS, &fitted);
     link->latency = fmax(0, fitted.latency);
     link->bandwidth = fitted.bandwidth;
 }

@@ -81,9 +81,9 @@ static tithe_status encode_part(tithe_exchange *ex, artopk *a, unsigned owner, t
     tithe_status status =
         tithe_encode(a->part, &call, sum, many, ex->blocks[owner], a->frame_room, &info, error);
     if (!status && info.bytes != ex->lengths[owner])
-        status =
-            ti_fail(error, TITHE_E_SPEC, 0, "The length of %s depends on the data: take raw, natural or f16.",
-                    tithe_codec_spec(a->part));
+        status = ti_fail(error, TITHE_E_SPEC, 0,
+                         "The length of %s depends on the data: take raw, bf16, natural or f16.",
+                         tithe_codec_spec(a->part));
     if (!status)
         status = tithe_decode_add(a->part, &call, ex->blocks[owner], info.bytes, -1, sum, many, error);
     for (size_t j = 0; j < many && !status; j++) ex->workers[i].kept[a->indices[from + j]] += sum[j];

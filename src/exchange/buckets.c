@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange/counters.h"
 #include "exchange/courier.h"
 
 typedef struct bucket {
@@ -324,23 +325,6 @@ static tithe_status skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_
 
 /* ---- update out ----------------------------------------------------------------------------------------------- */
 
-static void add_totals(tithe_exchange_totals *to, tithe_exchange_totals *from)
-{
-    to->uplink_bytes += from->uplink_bytes;
-    to->downlink_bytes += from->downlink_bytes;
-    to->sent_bytes += from->sent_bytes;
-    to->sent_messages += from->sent_messages;
-    to->paper_bits += from->paper_bits;
-    to->cost += from->cost;
-    to->downlink_cost += from->downlink_cost;
-    to->encode += from->encode;
-    to->wait += from->wait;
-    to->transfer += from->transfer;
-    to->decode += from->decode;
-    to->unsent += from->unsent;
-    *from = (tithe_exchange_totals){0};
-}
-
 /* Before anything is touched, so that a step that was finished too early can be finished later. */
 static tithe_status expect_everybody(const tithe_exchange *ex, tithe_error *error)
 {
@@ -396,7 +380,9 @@ static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error
     memset(s->put, 0, local * ex->config.layer_count * sizeof *s->put);
     for (unsigned i = 0; i < s->count; i++) {
         atomic_store(&s->all[i].missing, local);
-        add_totals(&ex->totals, &s->all[i].ex->totals);
+        tithe_exchange_totals *of_bucket = &s->all[i].ex->totals;
+        ti_counters_add(&ex->totals, of_bucket);
+        *of_bucket = (tithe_exchange_totals){.size = sizeof *of_bucket};
     }
     ex->totals.overlap += hidden;
     ti_exchange_record(ex);

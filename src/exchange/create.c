@@ -9,163 +9,7 @@
 #include "feedback/kinds.h"
 #include "tuner/search.h"
 
-/* ---- what is asked for --------------------------------------------------------------------------------- */
-
-static bool is_auto(const char *name)
-{
-    return !name || strcmp(name, "auto") == 0;
-}
-
-/* --leader is older than artopk:leader=, and means the same. */
-static tithe_status find_leader(const tithe_exchange_config *c, const tithe_scheme *scheme, double *params,
-                                tithe_error *error)
-{
-    static const char leader[] = "leader";
-    if (c->leader && ti_spec_find(scheme->params, leader) < 0)
-        return ti_fail(error, TITHE_E_SPEC, 0,
-                       "The scheme '%s' has no leader: take --scheme artopk, or leave --leader out.",
-                       scheme->name);
-    const tithe_status status =
-        ti_spec_shorthand(scheme->name, scheme->params, leader, c->leader, params, error);
-    if (!status) ti_spec_defaults(scheme->params, params);
-    return status;
-}
-
-const char *ti_exchange_leader_name(const tithe_exchange *ex)
-{
-    const int place = ti_spec_find(ex->scheme->params, "leader");
-    return place < 0 ? NULL : tithe_leaders()[(size_t)ex->scheme_params[place]]->name;
-}
-
-/* Would the frames of all ranks together be longer than what an all-reduce moves, two dense vectors? Frames of all
- * coordinates would, or nearly so, with three ranks and more. A level that is open may be any. */
-static bool gathers_too_much(const tithe_exchange_config *c, size_t n)
-{
-    const unsigned size = c->comm->size;
-    if (c->codec->selector->source == TITHE_INDICES_ALL) return size >= 3;
-    if (!c->codec->has_level || c->codec->selector->absolute) return false;
-    const size_t entries = ti_codec_likely_count(c->codec, n);
-    const double frame = (double)tithe_codec_length(c->codec, n, entries, TITHE_EXCHANGE);
-    return size * frame > 2.0 * sizeof(float) * (double)n;
-}
-
-static const tithe_scheme *choose_scheme(const tithe_exchange_config *c, size_t n)
-{
-    if (c->downlink) return &ti_scheme_star;
-    if (ti_exchange_sums_whole(c->codec) && !c->feedback->keeps) return &ti_scheme_dense;
-    const bool cut = !ti_scheme_shards.refuse(c) && gathers_too_much(c, n);
-    return cut ? &ti_scheme_shards : &ti_scheme_gather;
-}
-
-static tithe_status find_scheme(const tithe_exchange_config *c, size_t n, const tithe_scheme **scheme,
-                                double *params, tithe_error *error)
-{
-    if (!is_auto(c->scheme)) return tithe_scheme_find(c->scheme, scheme, params, error);
-    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) params[i] = NAN;
-    *scheme = choose_scheme(c, n);
-    return TITHE_OK;
-}
-
-/* The way back of a scheme that cuts is as the way there, where nothing else is said; an aggregate has to come back whole. */
-static void settle_back(tithe_exchange_config *c, const tithe_scheme *scheme)
-{
-    if (scheme->cuts && !c->downlink && !c->feedback->aggregates) {
-        c->downlink = c->codec;
-        c->downlink_tuner = c->tuner;
-    }
-    if (!c->downlink_feedback)
-        c->downlink_feedback =
-            scheme->cuts && c->downlink && c->feedback->scaled ? &ti_feedback_ec : &ti_feedback_none;
-    if (!c->downlink_tuner) c->downlink_tuner = &ti_tuner_fixed;
-}
-
-/* The name as the scheme lists it; NULL: it does not. */
-static const char *listed(const tithe_scheme *scheme, const char *name)
-{
-    for (const char *const *c = scheme->collectives; *c; c++)
-        if (strcmp(*c, name) == 0) return *c;
-    return NULL;
-}
-
-/* The schedule of frames that go to all is a ring, under a name of its own. */
-const tithe_collective *tithe_scheme_collective(const tithe_scheme *scheme, const char *name)
-{
-    const char *known_as = listed(scheme, name);
-    for (const tithe_collective *const *c = tithe_collectives(); known_as && *c; c++)
-        if (strcmp((*c)->name, known_as) == 0 || ((*c)->also && strcmp((*c)->also, known_as) == 0)) return *c;
-    return NULL;
-}
-
-/* As it was asked for, or the scheme's default. */
-static const char *name_collective(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n)
-{
-    if (!is_auto(c->collective)) return listed(scheme, c->collective);
-    return scheme->collective ? scheme->collective(c, n) : scheme->collectives[0];
-}
-
-static tithe_status refuse_collective(const tithe_scheme *scheme, const char *name, tithe_error *error)
-{
-    char list[120] = "";
-    for (const char *const *c = scheme->collectives; *c; c++) {
-        if (*list) strncat(list, "|", sizeof list - strlen(list) - 1);
-        strncat(list, *c, sizeof list - strlen(list) - 1);
-    }
-    return ti_fail(error, TITHE_E_SPEC, 0, "The scheme '%s' runs over %s, not over '%s'.", scheme->name, list,
-                   name);
-}
-
-static tithe_status find_collective(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n,
-                                    const tithe_collective **collective, const char **known_as,
-                                    tithe_error *error)
-{
-    *known_as = name_collective(c, scheme, n);
-    if (!*known_as) return refuse_collective(scheme, c->collective, error);
-    *collective = tithe_scheme_collective(scheme, *known_as);
-    if ((*collective)->ordered) return TITHE_OK;
-    if (c->deterministic)
-        return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--deterministic refuses the collective '%s', which adds in no promised order: take "
-                       "ring or tree.",
-                       *known_as);
-    if (!c->comm->transport || !c->comm->transport->all_reduce)
-        return ti_fail(
-            error, TITHE_E_SPEC, 0,
-            "The collective '%s' is the MPI library's own, and there is none on '%s': take ring or tree.",
-            *known_as, c->comm->transport ? c->comm->transport->name : "inproc");
-    return TITHE_OK;
-}
-
-/* Found out here, and not in the first step. A tuner's level is not known yet. */
-static tithe_status expect_contraction(const tithe_codec *codec, const tithe_feedback *feedback, size_t n,
-                                       tithe_error *error)
-{
-    if (!codec || !feedback || !feedback->contracts || !codec->has_level) return TITHE_OK;
-    const double omega = tithe_codec_claims(codec, n).omega;
-    if (omega < 1) return TITHE_OK;
-    return ti_fail(
-        error, TITHE_E_SPEC, 0,
-        "%s has omega = %.3g, and under %s what is kept would blow up from 1 on: write scale=contractive.",
-        tithe_codec_spec(codec), omega, feedback->name);
-}
-
-static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n,
-                                 tithe_error *error)
-{
-    const char *why = scheme->refuse ? scheme->refuse(c) : NULL;
-    if (!why && c->tuner->refuse) why = c->tuner->refuse(c->codec);
-    if (!why && c->downlink && c->downlink_tuner->refuse) why = c->downlink_tuner->refuse(c->downlink);
-    if (!why && c->shared_level && (!c->tuner->tunes || scheme->whole))
-        why = "A shared level has to be tuned: leave the level out of --codec, or take --tuner cat.";
-    if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
-        why = "Frames go between processes with one rank each, or stay in one process with all of them.";
-    if (!why && c->downlink_feedback->keeps && !c->downlink)
-        why = "--downlink-feedback has nothing to keep without --downlink: a raw frame leaves nothing out.";
-    if (!why && (c->downlink_feedback->works || c->downlink_feedback->aggregates))
-        why = "The server's own feedback is none or ec.";
-    if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
-    const tithe_status status = expect_contraction(c->codec, c->feedback, n, error);
-    return status ? status : expect_contraction(c->downlink, c->downlink_feedback, n, error);
-}
+/* ---- what it needs to know ------------------------------------------------------------------------------- */
 
 /* What a message of a local rank, counted from 0, costs. */
 static const tithe_cost *cost_of(const tithe_exchange *ex, unsigned local)
@@ -182,7 +26,7 @@ static tithe_status find_levels(tithe_exchange *ex, tithe_error *error)
                                                       &(exchange_lane){0}, NULL, 1);
     ex->level_count = tithe_tuner_grid(&c, ex->levels, TITHE_GRID_MOST);
     if (ex->level_count) return TITHE_OK;
-    return ti_fail(error, TITHE_E_SPEC, 0, "%s has no level that ranks could share: take --level local.",
+    return ti_fail(error, TITHE_E_SPEC, 0, "%s has no level that ranks could share: take `level=local`.",
                    tithe_codec_spec(ex->config.codec));
 }
 
@@ -346,26 +190,18 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
     tithe_exchange_config c = *config;
     if (!c.feedback) c.feedback = &ti_feedback_none;
     if (!c.tuner) c.tuner = &ti_tuner_fixed;
-    const tithe_scheme *scheme = NULL;
-    const tithe_collective *collective = NULL;
-    const char *known_as = NULL;
-    double params[TITHE_MAX_PARAMS];
-    tithe_status status = find_scheme(&c, n, &scheme, params, error);
-    if (status) return status;
-    if (is_auto(c.scheme)) c.scheme = scheme->name; /* its buckets go the same way */
-    settle_back(&c, scheme);
-    status = find_leader(&c, scheme, params, error);
-    if (!status) status = find_collective(&c, scheme, n, &collective, &known_as, error);
-    if (!status) status = expect_sense(&c, scheme, n, error);
+    exchange_choice choice;
+    const tithe_status status = ti_exchange_choose(&c, n, &choice, error);
     if (status) return status;
 
     tithe_exchange *made = calloc(1, sizeof *made);
     if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for an exchange.");
     made->config = c;
-    made->scheme = scheme;
-    memcpy(made->scheme_params, params, sizeof params);
-    made->collective = collective;
-    made->collective_name = known_as;
+    made->back_given = config->downlink != NULL;
+    made->scheme = choice.scheme;
+    memcpy(made->scheme_params, choice.params, sizeof choice.params);
+    made->collective = choice.collective;
+    made->collective_name = choice.known_as;
     made->n = n;
     made->shape = (tithe_step_shape){.ranks = c.comm->size,
                                      .server_apart = c.comm->server == c.comm->size,
@@ -373,8 +209,12 @@ static tithe_status make_exchange(const tithe_exchange_config *config, size_t n,
                                      .frames = {.count = c.comm->size},
                                      .parts = {.count = c.comm->size}};
     made->put_pool = c.pool;
-    made->last =
-        (tithe_exchange_record){.scheme = scheme->name, .collective = known_as, .leader = -1, .reason = ""};
+    made->totals.size = sizeof made->totals;
+    made->last = (tithe_exchange_record){.size = sizeof made->last,
+                                         .scheme = choice.scheme->name,
+                                         .collective = choice.known_as,
+                                         .leader = -1,
+                                         .reason = ""};
     made->lane_count = c.lanes ? c.lanes : tithe_pool_threads(c.pool);
     *ex = made;
     return TITHE_OK;
@@ -428,28 +268,6 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     else
         *ex = made;
     return status;
-}
-
-tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *collective, tithe_error *error)
-{
-    for (unsigned i = 0; i < ex->config.comm->local; i++)
-        if (ex->workers[i].state != WORKER_IDLE)
-            return ti_fail(error, TITHE_E_ARGUMENT, i, "A step has begun: change the collective after it.");
-    tithe_exchange_config c = ex->config;
-    const tithe_collective *found = NULL;
-    const char *known_as = NULL;
-    c.collective = collective;
-    tithe_status status = find_collective(&c, ex->scheme, ex->n, &found, &known_as, error);
-    if (!status) status = expect_sense(&c, ex->scheme, ex->n, error);
-    if (status) return status;
-    for (unsigned i = 0; i < ti_exchange_parts(ex) && !status; i++) {
-        tithe_exchange *part = ti_exchange_part(ex, i);
-        if (part != ex) status = tithe_exchange_switch(part, collective, error);
-    }
-    if (status) return status;
-    ex->collective = found;
-    ex->config.collective = ex->collective_name = known_as;
-    return TITHE_OK;
 }
 
 void tithe_exchange_free(tithe_exchange *ex)

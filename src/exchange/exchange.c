@@ -1,6 +1,7 @@
 /* exchange.c - the functions of exchange.h: what every exchange checks and says, whatever its kind. */
 #include <math.h>
 
+#include "base/sized.h"
 #include "exchange/exchange.h"
 
 /* ---- gradients in ---------------------------------------------------------------------------------------- */
@@ -73,15 +74,18 @@ tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tit
     if (ex->config.comm->local != 1)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "This process holds %u ranks: put each, then finish.",
                        ex->config.comm->local);
-    const tithe_status status = tithe_exchange_put(ex, ex->config.comm->first, 0, g, gamma, error);
-    return status ? status : tithe_exchange_finish(ex, g, error);
+    ex->in_place = g;
+    tithe_status status = tithe_exchange_put(ex, ex->config.comm->first, 0, g, gamma, error);
+    if (!status) status = tithe_exchange_finish(ex, g, error);
+    ex->in_place = NULL;
+    return status;
 }
 
 /* ---- what it says -------------------------------------------------------------------------------------- */
 
-tithe_exchange_totals tithe_exchange_total(const tithe_exchange *ex)
+void tithe_exchange_total(const tithe_exchange *ex, tithe_exchange_totals *totals)
 {
-    return ex->totals;
+    sized_copy(totals, &ex->totals);
 }
 
 void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_rounds *rounds)
@@ -89,9 +93,12 @@ void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_roun
     tithe_rounds_start(rounds);
     if (bucket >= ti_exchange_parts(ex)) return;
     const tithe_exchange *part = ti_exchange_part(ex, bucket);
-    tithe_step_shape shape = part->shape;
-    if (!shape.collective) shape.collective = part->collective; /* resumed: no step was taken here */
-    if (part->step > 0) part->scheme->rounds(&shape, rounds);
+    exchange_stepped last = part->stepped;
+    if (!last.scheme) { /* resumed */
+        last = (exchange_stepped){part->scheme, part->shape};
+        last.shape.collective = part->collective;
+    }
+    if (part->step > 0) last.scheme->rounds(&last.shape, rounds);
 }
 
 double tithe_exchange_seconds(const tithe_exchange *ex, const tithe_link *link)
@@ -110,7 +117,7 @@ unsigned tithe_exchange_buckets(const tithe_exchange *ex)
     return ti_exchange_parts(ex);
 }
 
-tithe_exchange_record tithe_exchange_last(const tithe_exchange *ex)
+void tithe_exchange_last(const tithe_exchange *ex, tithe_exchange_record *last)
 {
-    return ex->last;
+    sized_copy(last, &ex->last);
 }

@@ -42,6 +42,12 @@ typedef struct exchange_lane {
     double seconds;
 } exchange_lane;
 
+/* The last step, for those who ask for its rounds: from the next one on all of it may be another. */
+typedef struct exchange_stepped {
+    const tithe_scheme *scheme; /* NULL: no step was taken here */
+    tithe_step_shape shape;
+} exchange_stepped;
+
 /* Memory that a bucket has from the exchange that it belongs to: what is kept is kept by parameter, not by bucket. */
 typedef struct exchange_slice {
     size_t begin;
@@ -65,6 +71,20 @@ typedef struct exchange_kind {
 } exchange_kind;
 extern const exchange_kind ti_exchange_leaf, ti_exchange_buckets;
 
+/* What a configuration means (choose.c). */
+typedef struct exchange_choice {
+    const tithe_scheme *scheme;
+    double params[TITHE_MAX_PARAMS]; /* of the scheme */
+    const tithe_collective *collective;
+    const char *known_as; /* the collective, under this scheme */
+} exchange_choice;
+/* Feedback and tuner of the configuration are never NULL. Fills in the scheme and the way back, where nothing was said of them. The
+ * second leaves the scheme as it is. */
+tithe_status ti_exchange_choose(tithe_exchange_config *c, size_t n, exchange_choice *choice,
+                                tithe_error *error);
+tithe_status ti_exchange_choose_collective(const tithe_exchange_config *c, size_t n, exchange_choice *choice,
+                                           tithe_error *error);
+
 struct exchange_buckets;
 struct exchange_opened;
 void ti_exchange_opened_free(struct exchange_opened *opened); /* NULL is fine */
@@ -81,8 +101,10 @@ struct tithe_exchange {
     double scheme_params[TITHE_MAX_PARAMS];
     const tithe_collective *collective;
     const char *collective_name; /* as it was asked for: the gathering of frames calls its ring 'allgather' */
-    tithe_step_shape shape;      /* of the last step, with the collective that it took */
-    void *own;                   /* the scheme's */
+    tithe_step_shape shape;      /* as its scheme fills it in */
+    exchange_stepped stepped;
+    bool back_given; /* the caller named a codec for the way back: it is not the scheme\'s choice */
+    void *own;       /* the scheme's */
     size_t n;
     uint32_t step;
     double gamma; /* of this step */
@@ -91,6 +113,7 @@ struct tithe_exchange {
     exchange_worker server; /* where a server is: one more who compresses */
     exchange_lane server_lane;
     float **vectors; /* of the local ranks, where the scheme wants gradients as they are; otherwise NULL */
+    float *in_place; /* the one rank\'s own vector, where that is to become the update; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
     struct exchange_opened *opened; /* what was made from text; NULL: all is the caller's (open.c) */
@@ -126,7 +149,7 @@ static inline tithe_exchange *ti_exchange_part(const tithe_exchange *ex, unsigne
 /* An exchange that sends its vector whole (create.c). */
 tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_t n,
                                       const exchange_slice *slice, tithe_exchange **ex, tithe_error *error);
-/* Who leads, however it was said; NULL: nobody does under this scheme (create.c). */
+/* Who leads, however it was said; NULL: nobody does under this scheme (choose.c). */
 const char *ti_exchange_leader_name(const tithe_exchange *ex);
 /* What the last step was like, from its ranks (record.c). */
 void ti_exchange_record(tithe_exchange *ex);

@@ -9,12 +9,19 @@
 
 /* ---- gradients in ---------------------------------------------------------------------------------------- */
 
+/* A block that stays in the caches from the look at it to the copy. */
+enum { BLOCK = 1 << 13 };
+
 /* A whole gradient counts as one raw frame, which is not written. */
 static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const float *g, tithe_error *error)
 {
-    const tithe_status status = ti_exchange_expect_finite(g, ex->n, error);
-    if (status) return status;
-    if (ex->n) memcpy(ex->vectors[w - ex->workers], g, ex->n * sizeof *g); /* g may be NULL for no numbers */
+    float *to = ex->vectors[w - ex->workers];
+    for (size_t first = 0; first < ex->n; first += BLOCK) {
+        const size_t length = ex->n - first < BLOCK ? ex->n - first : BLOCK;
+        if (ti_kernels()->find_nonfinite(g + first, length) < length)
+            return ti_exchange_expect_finite(g, ex->n, error);
+        if (g != ex->in_place) memcpy(to + first, g + first, length * sizeof *g);
+    }
     w->info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
     if (ex->config.measure) w->energy = ti_kernels()->sum_squares(g, ex->n);
     w->unsent = 0;
@@ -137,6 +144,7 @@ static tithe_status tell_tuner(tithe_exchange *ex, double sent, double seconds, 
                                    .collective = ex->last.collective};
     tithe_tuner_plan plan = {0};
     tuner->after(ex->up.tuner_state, &seen, &plan);
+    if (plan.scheme) return tithe_exchange_switch_scheme(ex, plan.scheme, plan.collective, error);
     return plan.collective ? tithe_exchange_switch(ex, plan.collective, error) : TITHE_OK;
 }
 
@@ -150,11 +158,13 @@ static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error
     const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
     const double busy = ex->totals.encode + ex->totals.decode;
     comm->phase = "exchanging gradients";
-    comm->seen.together = false;           /* ranks have computed since (comm.h) */
-    ex->shape.collective = ex->collective; /* another one may be chosen before somebody asks for the rounds */
+    comm->seen.together = false; /* ranks have computed since (comm.h) */
+    ex->shape.collective = ex->collective;
+    ex->last.leader = -1; /* unless the scheme says who */
     status = ex->scheme->run(ex, update, error);
     comm->phase = NULL;
     if (status) return status;
+    ex->stepped = (exchange_stepped){ex->scheme, ex->shape};
     add_to_aggregate(ex, update);
     ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */
     ex->totals.sent_messages += (double)(comm->sent_messages - messages);

@@ -40,7 +40,7 @@ static const char *resolved(const tithe_exchange *ex, const char *name)
         return ex->config.downlink ? tithe_codec_spec(ex->config.downlink) : NULL;
     if (strcmp(name, "feedback") == 0) return m->feedback->name;
     if (strcmp(name, "downlink-feedback") == 0) return ex->config.downlink_feedback->name;
-    if (strcmp(name, "tuner") == 0) return m->tuner->name;
+    if (strcmp(name, "tuner") == 0) return m->tuner_spec;
     if (strcmp(name, "scheme") == 0) return ex->scheme->name;
     if (strcmp(name, "collective") == 0) return ex->collective_name;
     if (strcmp(name, "leader") == 0) return ti_exchange_leader_name(ex);
@@ -86,10 +86,8 @@ static tithe_status read_text(const char *text, struct exchange_opened *o, tithe
     o->text = malloc(strlen(text) + 1);
     if (!o->text) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to open an exchange.");
     memcpy(o->text, text, strlen(text) + 1);
-    ti_options_clear(&o->options, ti_exchange_option_table);
-    tithe_status status = ti_options_read(&o->options, ti_exchange_option_table, o->text, error);
+    tithe_status status = tithe_options_read(ti_exchange_option_table, o->text, &o->options, error);
     if (status) return status;
-    ti_options_complete(&o->options, ti_exchange_option_table);
     const exchange_options *c = &o->options;
     status = ti_exchange_find(c->codec, c->feedback, c->tuner, c->scheme, c->downlink, c->downlink_feedback,
                               &o->methods, error);

@@ -1,6 +1,7 @@
 /* options.c - see options.h. */
 #include "exchange/options.h"
 
+#include "base/spec.h"
 #include "base/status.h"
 #include "codec/codec.h"
 
@@ -34,7 +35,7 @@ static tithe_status look_at(const char *spec, const char **feedback, const char 
     tithe_codec *codec;
     const tithe_status status = make_codec(spec, false, true, &codec, error);
     if (status) return status;
-    const bool unbiased = tithe_codec_claims(codec, 1000).traits & TITHE_UNBIASED;
+    const bool unbiased = ti_codec_claims(codec, 1000).traits & TITHE_UNBIASED;
     if (feedback && !*feedback) *feedback = unbiased ? "none" : "ec";
     if (tuner && !*tuner) *tuner = codec->has_level ? "fixed" : "cat";
     tithe_codec_free(codec);
@@ -68,6 +69,8 @@ tithe_status ti_exchange_find(const char *codec, const char *feedback, const cha
     *m = (exchange_methods){0};
     tithe_status status = find_way(codec ? codec : "all|raw", feedback, tuner, &m->feedback, &m->tuner,
                                    m->tuner_params, &m->codec, error);
+    if (!status)
+        ti_spec_write(m->tuner_spec, sizeof m->tuner_spec, m->tuner->name, m->tuner->params, m->tuner_params);
     const char *keeps = downlink_feedback;
     if (!status && downlink && !keeps) keeps = keeper_of(scheme, m->feedback);
     if (!status && downlink)

@@ -21,9 +21,10 @@ extern const tithe_option ti_exchange_option_table[];
 /* What the names stand for. */
 typedef struct exchange_methods {
     tithe_codec *codec, *downlink;                      /* the latter may be NULL: the scheme knows */
-    const tithe_feedback *feedback, *downlink_feedback; /* so may this */
-    const tithe_tuner *tuner, *downlink_tuner;
-    double tuner_params[TITHE_MAX_PARAMS]; /* as stated */
+    const tithe_feedback *feedback, *downlink_feedback; /* so may this, */
+    const tithe_tuner *tuner, *downlink_tuner;          /* and this */
+    double tuner_params[TITHE_MAX_PARAMS];              /* as stated */
+    char tuner_spec[120]; /* the tuner with those that differ from their defaults */
 } exchange_methods;
 
 /* A NULL name is the default: all|raw, feedback where the codec is biased, a tuner where it states no level. */

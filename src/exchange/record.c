@@ -38,13 +38,15 @@ void ti_exchange_record(tithe_exchange *ex)
     rank_sums sums;
     unsigned ranks = 0;
     for (unsigned i = 0; i < local; i++) ranks += sum_rank(ex, i, &sums);
-    tithe_exchange_record r = {.step = ex->step,
+    const tithe_exchange_record *part = ex->buckets ? &ti_exchange_part(ex, 0)->last : NULL;
+    tithe_exchange_record r = {.size = sizeof r,
+                               .step = ex->step,
                                .ranks = ranks,
                                .level_least = INFINITY,
                                .kept_least = INFINITY,
                                .speedup_least = INFINITY,
-                               .scheme = ex->scheme->name,
-                               .collective = ex->collective_name,
+                               .scheme = part ? part->scheme : ex->scheme->name,
+                               .collective = part ? part->collective : ex->collective_name,
                                .leader = leader_of(ex),
                                .reason = ""};
     for (unsigned i = 0; i < local; i++) {

@@ -6,7 +6,7 @@
 #include "codec/codec.h"
 #include "exchange/exchange.h"
 
-static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_gather, &ti_scheme_shards,
+static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_shards, &ti_scheme_gather,
                                               &ti_scheme_star,  &ti_scheme_artopk, NULL};
 
 const tithe_scheme *const *tithe_schemes(void)

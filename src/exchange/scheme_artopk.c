@@ -31,32 +31,34 @@ static const tithe_param params[] = {
 
 /* ---- what it can be used with --------------------------------------------------------------------------- */
 
+static const char *default_collective(const tithe_exchange_config *config, size_t n)
+{
+    (void)n;
+    return ti_exchange_sums(config->codec) ? "ring" : "direct";
+}
+
 static const char *refuse(const tithe_exchange_config *config)
 {
-    const char *quantizer = config->codec->quantizer->name;
-    if (strcmp(config->codec->selector->name, "topk") != 0 ||
-        (strcmp(quantizer, "raw") != 0 && strcmp(quantizer, "natural") != 0 && strcmp(quantizer, "f16") != 0))
-        return "The scheme 'artopk' takes --codec topk:keep=X or topk:k=K, with raw, natural or f16 values.";
+    const tithe_selector *s = config->codec->selector;
+    if (s->picks != TITHE_PICKS_LARGEST || s->absolute ||
+        config->codec->quantizer->common != TITHE_COMMON_NOTHING)
+        return "The scheme 'artopk' takes `codec=topk:keep=X` or topk:k=K, or mstopk, with raw, bf16, "
+               "natural "
+               "or f16 values.";
     if (config->tuner->tunes || !config->codec->has_level)
         return "The scheme 'artopk' needs a level that is the same for all ranks: write topk:keep=X or "
                "topk:k=K.";
     if (!config->feedback || !config->feedback->keeps || !config->feedback->scaled)
         return "The scheme 'artopk' sends only what the leader selected, so the rest must be kept: take "
-               "--feedback ec.";
+               "`feedback=ec`.";
     if (config->downlink)
-        return "The scheme 'artopk' has no way back of its own: take --scheme star for --downlink.";
+        return "The scheme 'artopk' has no way back of its own: take `scheme=star` for `downlink`.";
     if (config->taking_part && config->taking_part < config->comm->size)
-        return "The scheme 'artopk' needs every rank in every step: leave --clients out.";
+        return "The scheme 'artopk' needs every rank in every step: leave `clients` out.";
     if (!ti_exchange_sums(config->codec) && config->collective && strcmp(config->collective, "auto") != 0 &&
-        strcmp(config->collective, "direct") != 0)
-        return "Under 'artopk' values that are not raw are summed by their owners: take --collective direct.";
+        strcmp(config->collective, default_collective(config, 0)) != 0)
+        return "Under 'artopk' values that are not raw are summed by their owners: take `collective=direct`.";
     return NULL;
-}
-
-static const char *default_collective(const tithe_exchange_config *config, size_t n)
-{
-    (void)n;
-    return ti_exchange_sums(config->codec) ? "ring" : "direct";
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------- */

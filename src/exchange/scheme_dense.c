@@ -1,25 +1,36 @@
 /* scheme_dense.c - the gradients themselves, summed by an all-reduce: what compression has to beat. */
+#include <string.h>
+
+#include "coll/coll.h"
 #include "exchange/exchange.h"
 
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (!ti_exchange_sums_whole(config->codec))
-        return "The scheme 'dense' sends whole gradients: take --codec 'all|raw', or the scheme gather or "
+        return "The scheme 'dense' sends whole gradients: take `codec=all|raw`, or the scheme gather or "
                "star.";
     if (config->feedback && config->feedback->keeps)
-        return "The scheme 'dense' leaves nothing unsent: take --feedback none.";
+        return "The scheme 'dense' leaves nothing unsent: take `feedback=none`.";
     if (config->downlink)
-        return "The scheme 'dense' has no way back of its own: take --scheme star for --downlink.";
+        return "The scheme 'dense' has no way back of its own: take `scheme=star` for `downlink`.";
     return NULL;
 }
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
-    tithe_status status = tithe_all_reduce(comm, ex->collective, ex->vectors, ex->n, ex->sum, error);
-    if (status) return status;
+    float *vector = ex->in_place ? ex->in_place : ex->vectors[0];
+    float *const *vectors = ex->in_place ? &ex->in_place : ex->vectors;
+    const tithe_collective *how = ex->collective;
     const double weight = ti_exchange_weight(ex, false);
-    for (size_t i = 0; i < ex->n; i++) update[i] = (float)(weight * (double)ex->vectors[0][i]);
+    const bool weighed = how->is_long && how->is_long(comm, ex->n);
+    const tithe_status status = weighed ? how->reduce_long(comm, vector, ex->n, weight, ex->sum, error)
+                                        : tithe_all_reduce(comm, how, vectors, ex->n, ex->sum, error);
+    if (status) return status;
+    if (!weighed)
+        ti_coll_weigh(update, vector, weight, ex->n);
+    else if (update != vector)
+        memcpy(update, vector, ex->n * sizeof *update);
     ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
     return TITHE_OK;
 }
@@ -27,6 +38,13 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 {
     shape->collective->reduce_rounds(shape->ranks, shape->n, list);
+}
+
+/* Where nothing is compressed and nothing kept. */
+static bool suits(const tithe_exchange_config *config, size_t n)
+{
+    (void)n;
+    return !config->downlink && !config->feedback->keeps && ti_exchange_sums_whole(config->codec);
 }
 
 static const char *const collectives[] = {"ring", "tree", "star", "direct", "native", NULL};
@@ -37,6 +55,7 @@ const tithe_scheme ti_scheme_dense = {
     .paper = "tyagi2023artopk",
     .whole = true,
     .collectives = collectives,
+    .suits = suits,
     .refuse = refuse,
     .run = run,
     .rounds = rounds,

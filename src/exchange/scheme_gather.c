@@ -13,8 +13,8 @@ enum { LENGTH_BYTES = 4 };
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (config->downlink)
-        return "The scheme 'gather' has no way back that could be compressed: take --scheme star for "
-               "--downlink.";
+        return "The scheme 'gather' has no way back that could be compressed: take `scheme=star` for "
+               "`downlink`.";
     return NULL;
 }
 
@@ -74,6 +74,13 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     list->decoded += shape->ranks;
 }
 
+/* For everything that no other one is made for. */
+static bool suits(const tithe_exchange_config *config, size_t n)
+{
+    (void)n;
+    return !config->downlink;
+}
+
 static const char *const collectives[] = {"allgather", "ring", "tree", NULL};
 
 const tithe_scheme ti_scheme_gather = {
@@ -82,6 +89,7 @@ const tithe_scheme ti_scheme_gather = {
     .paper = "tyagi2023artopk",
     .gathers = true,
     .collectives = collectives,
+    .suits = suits,
     .refuse = refuse,
     .run = run,
     .rounds = rounds,

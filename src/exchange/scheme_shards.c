@@ -27,17 +27,31 @@ static const char *refuse(const tithe_exchange_config *config)
 {
     const tithe_codec *codec = config->codec, *back = config->downlink;
     if (goes_by_layers(codec) || (back && goes_by_layers(back)))
-        return "The scheme 'shards' cuts through layers: leave per=layer out, or take --bucket layer.";
+        return "The scheme 'shards' cuts through layers: leave per=layer out, or take `bucket=layer`.";
     if (codec->selector->source == TITHE_INDICES_GIVEN ||
         (back && back->selector->source == TITHE_INDICES_GIVEN))
         return "The scheme 'shards' cuts the vector, and indices that are given hold for the whole: take "
                "another selector.";
     if (config->shared_level)
-        return "The scheme 'shards' has a level for each part: take --level local, or --scheme gather.";
+        return "The scheme 'shards' has a level for each part: take `level=local`, or `scheme=gather`.";
     if (config->feedback && config->feedback->aggregates && back && !ti_exchange_sums_whole(back))
-        return "Under ef21 a compressed way back would let the owners' estimates drift away: take --feedback "
-               "ec, or --downlink raw.";
+        return "Under ef21 a compressed way back would let the owners' estimates drift away: take "
+               "`feedback=ec`, or `downlink=raw`.";
     return NULL;
+}
+
+/* Where the frames of all ranks together would be longer than what an all-reduce moves, two dense vectors. Frames of all
+ * coordinates would, or nearly so, with three ranks and more. A level that is open may be any. */
+static bool suits(const tithe_exchange_config *config, size_t n)
+{
+    const tithe_codec *codec = config->codec;
+    const unsigned size = config->comm->size;
+    if (config->downlink || refuse(config)) return false;
+    if (codec->selector->source == TITHE_INDICES_ALL) return size >= 3;
+    if (!codec->has_level || codec->selector->absolute) return false;
+    const size_t entries = ti_codec_likely_count(codec, n);
+    return size * (double)tithe_codec_length(codec, n, entries, TITHE_EXCHANGE) >
+           2.0 * sizeof(float) * (double)n;
 }
 
 /* Short parts go at once, which takes the fewest rounds; long ones would share every link. */
@@ -387,6 +401,7 @@ const tithe_scheme ti_scheme_shards = {
     .back = true,
     .cuts = true,
     .collectives = collectives,
+    .suits = suits,
     .collective = default_collective,
     .refuse = refuse,
     .open = ti_shards_open,

@@ -12,8 +12,8 @@
 static const char *refuse(const tithe_exchange_config *config)
 {
     if (config->feedback && config->feedback->aggregates && config->downlink)
-        return "Under ef21 a compressed way back would let the server's estimate drift away: take --feedback "
-               "ec.";
+        return "Under ef21 a compressed way back would let the server's estimate drift away: take "
+               "`feedback=ec`.";
     return NULL;
 }
 
@@ -182,6 +182,12 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     list->decoded += shape->ranks + 1.0;
 }
 
+static bool suits(const tithe_exchange_config *config, size_t n)
+{
+    (void)n;
+    return config->downlink != NULL;
+}
+
 static const char *const collectives[] = {"star", NULL};
 
 const tithe_scheme ti_scheme_star = {
@@ -189,7 +195,9 @@ const tithe_scheme ti_scheme_star = {
     .summary = "frames to a server, which sends one frame back to all",
     .paper = "horvath2022natural",
     .back = true,
+    .served = true,
     .collectives = collectives,
+    .suits = suits,
     .refuse = refuse,
     .run = run,
     .rounds = rounds,

@@ -1,4 +1,5 @@
 /* state.c - what an exchange keeps from step to step, for those who write it down and go on later. */
+#include "base/sized.h"
 #include "exchange/shards.h"
 
 float *tithe_exchange_kept(tithe_exchange *ex, unsigned rank)
@@ -60,10 +61,10 @@ void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exch
 {
     ex->step = step;
     for (unsigned p = 0; p < ti_exchange_parts(ex); p++) ti_exchange_part(ex, p)->step = step;
-    if (totals) ex->totals = *totals;
+    if (totals) sized_copy(&ex->totals, totals);
     if (!last) return;
     const tithe_exchange_record before = ex->last; /* the names are its own */
-    ex->last = *last;
+    sized_copy(&ex->last, last);
     ex->last.scheme = before.scheme;
     ex->last.collective = before.collective;
     ex->last.reason = "";

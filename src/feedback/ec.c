@@ -17,7 +17,7 @@ static tithe_status expect_sense(const tithe_codec *codec, const tithe_call *cal
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "The step size is %g, but must be positive and finite.",
                        in->gamma);
     const tithe_codec at = ti_codec_at(codec, call->level);
-    const double omega = tithe_codec_claims(&at, in->n).omega;
+    const double omega = ti_codec_claims(&at, in->n).omega;
     if (omega >= 1)
         return ti_fail(
             error, TITHE_E_SPEC, 0,

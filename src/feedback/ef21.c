@@ -18,7 +18,7 @@ static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_fram
 {
     if (!formed) form(c);
     const tithe_codec at = ti_codec_at(c->codec, c->call->level);
-    const double omega = tithe_codec_claims(&at, c->n).omega;
+    const double omega = ti_codec_claims(&at, c->n).omega;
     if (omega >= 1)
         return ti_fail(error, TITHE_E_SPEC, 0,
                        "%s has omega = %.3g, and EF21 needs a contraction: write scale=contractive.",

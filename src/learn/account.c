@@ -1,13 +1,16 @@
 /* account.c - what a run writes down: sums over its steps, and records of where it stands, over all processes. */
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "exchange/counters.h"
+#include "exchange/exchange.h"
 #include "learn/run.h"
 
 void ti_run_count(run *r)
 {
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const tithe_exchange_record e = r->exchange->last;
     if (!isnan(r->threshold) && r->methods.feedback->scaled) {
         const double bound = r->gamma * r->threshold;
         r->residual_most = fmax(r->residual_most, e.unsent_most / (bound * bound * (double)r->size));
@@ -35,39 +38,56 @@ bool ti_run_classifies(const run *r)
     return r->problem.model->task != TITHE_TASK_NUMBER;
 }
 
-/* What is known of the whole run: sums over the workers of all processes. */
+/* What is known of the whole run: counters, over all processes or of this one alone; and of the last step sums over the ranks that
+ * were put. */
 typedef struct overview {
-    double uplink, downlink, sent, paper, cost, downlink_cost;
-    double messages;
-    double ranks, measured, level, kept, residual, unsent,
-        stopped; /* those of the last step times the ranks that were put */
+    tithe_exchange_totals totals;
+    double ranks, measured, level, kept, residual, stopped;
 } overview;
-enum { OVERVIEW = sizeof(overview) / sizeof(double) };
+
+/* A network that is computed has its own seconds. */
+static void take_virtual_seconds(const run *r, tithe_exchange_totals *totals)
+{
+    for (const tithe_counter *c = tithe_counters(); c->name; c++)
+        if (strcmp(c->unit, "s") == 0) *counter_in(totals, c) = 0;
+    totals->transfer = r->virtual_transfer;
+}
+
+static tithe_status add_up(run *r, overview *all, tithe_error *error)
+{
+    double *const of_step[] = {&all->ranks, &all->measured, &all->level,
+                               &all->kept,  &all->residual, &all->stopped};
+    enum { OF_STEP = sizeof of_step / sizeof *of_step };
+    double *numbers[COUNTERS + OF_STEP], sums[COUNTERS + OF_STEP];
+    size_t count = 0;
+    for (const tithe_counter *c = tithe_counters(); c->name; c++)
+        if (c->flags & TITHE_COUNTER_ALL) numbers[count++] = counter_in(&all->totals, c);
+    for (size_t i = 0; i < OF_STEP; i++) numbers[count++] = of_step[i];
+    for (size_t i = 0; i < count; i++) sums[i] = *numbers[i];
+    const tithe_status status = ti_comm_fold(r->comm, COMM_SUM, sums, count, error);
+    for (size_t i = 0; i < count; i++) *numbers[i] = sums[i];
+    return status;
+}
 
 static tithe_status look_around(run *r, overview *all, double extremes[2], tithe_error *error)
 {
-    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const tithe_exchange_record e = r->exchange->last;
     const double ranks = e.ranks;
-    *all = (overview){.uplink = t.uplink_bytes,
-                      .downlink = t.downlink_bytes,
-                      .paper = t.paper_bits,
-                      .cost = t.cost,
-                      .downlink_cost = t.downlink_cost,
-                      .messages = t.sent_messages,
+    *all = (overview){.totals = r->exchange->totals,
                       .ranks = ranks,
                       .level = ranks * e.level,
                       .measured = e.measured,
                       .kept = e.measured ? e.measured * e.kept : 0,
                       .residual = ranks * e.residual,
-                      .unsent = t.unsent,
                       .stopped = r->asked};
-    tithe_status status = ti_comm_sent(r->comm, &all->sent, error);
+    if (r->network.phases) take_virtual_seconds(r, &all->totals);
+    double sent; /* by this process, and not by its exchange alone */
+    tithe_status status = ti_comm_sent(r->comm, &sent, error);
     if (status) return status;
-    all->sent += r->sent_before;
+    all->totals.sent_bytes = sent + r->sent_before;
     extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
     extremes[1] = ranks > 0 ? e.level_most : -INFINITY;
-    status = ti_comm_fold(r->comm, COMM_SUM, (double *)all, OVERVIEW, error);
+    status = add_up(r, all, error);
     if (!status) status = ti_comm_fold(r->comm, COMM_MOST, extremes, 2, error);
     if (all->stopped > 0) r->stopped = true; /* one wants to: all do */
     return status;
@@ -87,8 +107,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     if (ti_average_get(&r->average, r->averaged)) average_loss = ti_run_loss(r, r->averaged, NULL);
     const tithe_status status = look_around(r, &all, extremes, error);
     if (status) return status;
-    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const tithe_exchange_record e = r->exchange->last;
     const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
     r->last = (tithe_trace_record){
         .step = (double)r->step,
@@ -100,29 +119,19 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .average_gap = average_loss - optimum,
         .bound = ti_theory_bound(&r->theory, (double)r->step),
         .step_size = ti_steps_at(&r->steps, r->step ? r->step - 1 : 0),
-        .uplink_bytes = all.uplink,
-        .downlink_bytes = all.downlink,
-        .sent_bytes = all.sent,
-        .paper_bits = all.paper,
-        .cost = all.cost,
-        .downlink_cost = all.downlink_cost,
+#define COUNTER(name, field, unit, doc, flags, place) .name = all.totals.field,
+#include "exchange/counter_rows.h"
+#undef COUNTER
         .level = all.level / all.ranks + none,
         .level_least = -extremes[0] + none,
         .level_most = extremes[1] + none,
         .kept = all.kept / all.measured,
         .residual = all.residual / all.ranks + none,
-        .unsent = all.unsent,
         .seconds = clock_now() - r->started,
         .compute = r->compute,
-        .encode = t.encode,
-        .wait = t.wait,
-        .transfer = t.transfer,
-        .decode = t.decode,
         .other = r->other,
         .latency = r->link.now.latency,
         .bandwidth = r->link.now.bandwidth,
-        .overlap = t.overlap,
-        .messages = all.messages,
         .scheme = e.scheme,
         .collective = e.collective,
         .reason = e.reason,
@@ -130,8 +139,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     if (r->network.phases) { /* all times are that network's */
         r->last.seconds = r->virtual_compute + r->virtual_transfer;
         r->last.compute = r->virtual_compute;
-        r->last.transfer = r->virtual_transfer;
-        r->last.encode = r->last.decode = r->last.wait = r->last.other = r->last.overlap = 0;
+        r->last.other = 0;
     }
     if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_ask_to_stop(r);
     return TITHE_OK;

@@ -284,7 +284,7 @@ tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
     if (r->o->checkpoint && tithe_exchange_learned(r->exchange, NULL) > CHECKPOINT_MOST_LEARNED)
         return ti_fail(
             error, TITHE_E_SPEC, 0,
-            "A checkpoint has no room for what the scheme learns in %u buckets: take a larger --bucket.",
+            "A checkpoint has no room for what the scheme learns in %u buckets: take a larger `bucket`.",
             tithe_exchange_buckets(r->exchange));
     const tithe_status status = r->o->checkpoint ? ti_checkpoint_expect_room(r, error) : TITHE_OK;
     if (status) return status;

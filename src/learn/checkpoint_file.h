@@ -32,23 +32,13 @@ enum {
     PART_ALL = 255
 };
 
-/* The account of one worker: numbers of its process, where that has several workers all in the first one. */
+/* The account of one worker: numbers of its process, where that has several workers all in the first one. These are the run's; the
+ * other places are those of the counters (exchange/counter_rows.h). */
 typedef enum account_number {
-    ACCOUNT_SENT,
-    ACCOUNT_UPLINK,
-    ACCOUNT_DOWNLINK,
-    ACCOUNT_EXCHANGED,
-    ACCOUNT_PAPER,
-    ACCOUNT_COST,
-    ACCOUNT_DOWNLINK_COST,
-    ACCOUNT_ENCODE,
-    ACCOUNT_WAIT,
-    ACCOUNT_TRANSFER,
-    ACCOUNT_DECODE,
-    ACCOUNT_COMPUTE,
+    ACCOUNT_SENT = 0,
+    ACCOUNT_COMPUTE = 11,
     ACCOUNT_OTHER,
-    ACCOUNT_UNSENT,
-    ACCOUNT_MEASURED,
+    ACCOUNT_MEASURED = 14,
     ACCOUNT_LEVEL_SUM,
     ACCOUNT_KEPT_SUM,
     ACCOUNT_SPEEDUP_SUM,
@@ -63,10 +53,8 @@ typedef enum account_number {
     ACCOUNT_STEP_LEVEL_MOST,
     ACCOUNT_STEP_KEPT,
     ACCOUNT_STEP_RESIDUAL,
-    /* of buckets */
-    ACCOUNT_OVERLAP,
-    ACCOUNT_MESSAGES,
-    ACCOUNT_NUMBERS
+    ACCOUNT_NUMBERS = 30,
+    ACCOUNT_RUN = 17 /* of these are the run's */
 } account_number;
 
 typedef struct checkpoint_head {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "learn/checkpoint_text.h"
 #include "learn/run_description.h"
@@ -101,20 +102,23 @@ static void keep_end(const tithe_train_options *from, tithe_train_options *to)
 tithe_status tithe_train_options_resume(tithe_train_options *options, const char *path, char **texts,
                                         tithe_error *error)
 {
-    if (!options || !path || !texts)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options, a path and a place for texts are needed.");
+    if (!path || !texts)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A path and a place for texts are needed.");
+    tithe_train_options given, taken;
+    tithe_status status = ti_train_options_take(options, &given, error);
+    if (status) return status;
     checkpoint_file file = {0};
     checkpoint_head head;
-    tithe_status status = ti_checkpoint_open(path, &file, &head, error);
+    status = ti_checkpoint_open(path, &file, &head, error);
     ti_checkpoint_close(&file);
     if (status) return status;
-    tithe_train_options taken = *options;
+    taken = given;
     for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
         if (row->flags & TITHE_OPTION_SAVED) ti_option_clear(&taken, row);
     status = ti_checkpoint_options(path, &head, &taken, texts, error);
     if (status) return status;
-    if (states_end(options)) keep_end(options, &taken);
-    *options = taken;
+    if (states_end(&given)) keep_end(&given, &taken);
+    sized_copy(options, &taken);
     return TITHE_OK;
 }
 
@@ -130,7 +134,8 @@ static bool has_to_stay(const char *key)
 static tithe_status restate(const char *path, const checkpoint_head *h, bool files, description *d,
                             tithe_error *error)
 {
-    tithe_train_options o = tithe_train_defaults();
+    tithe_train_options o = {.size = sizeof o};
+    tithe_train_defaults(&o);
     char *texts = NULL;
     const tithe_status status = ti_checkpoint_options(path, h, &o, &texts, error);
     if (status) return status;
@@ -160,14 +165,11 @@ static tithe_status compare(const char *path, const description *there, const de
                    path, d.key, d.first, d.second);
 }
 
-/* Options that mean what they say before there is data or an exchange. */
+/* Before there is data or an exchange. */
 static bool is_known_early(const char *key)
 {
-    static const char *const later[] = {"data",   "model",  "l2",   "sampling",         "batch",
-                                        "scheme", "leader", "cost", "downlink-feedback"};
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (strcmp(key, later[i]) == 0) return false;
-    return ti_option_find(key) && has_to_stay(key);
+    const tithe_option *row = ti_option_find(key);
+    return row && !(row->flags & (TITHE_OPTION_CHANGES | TITHE_OPTION_LATER));
 }
 
 tithe_status ti_checkpoint_compare_early(const run *r, const checkpoint_head *theirs, tithe_error *error)

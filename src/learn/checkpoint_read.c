@@ -1,20 +1,18 @@
 /* checkpoint_read.c - what a checkpoint says of its run, for those who want to know and not to go on. */
 #include "base/bytes.h"
+#include "base/sized.h"
 #include "base/status.h"
+#include "exchange/counters.h"
 #include "learn/checkpoint_file.h"
 #include "tithe/frame.h"
 #include "tithe/learn.h"
 
 #include <string.h>
 
-static void add_account(tithe_checkpoint *c, const uint8_t *account)
+static void add_account(tithe_exchange_totals *totals, const uint8_t *account)
 {
-    c->sent_bytes += get_f64(account + 8 * ACCOUNT_SENT);
-    c->uplink_bytes += get_f64(account + 8 * ACCOUNT_UPLINK);
-    c->downlink_bytes += get_f64(account + 8 * ACCOUNT_DOWNLINK);
-    c->paper_bits += get_f64(account + 8 * ACCOUNT_PAPER);
-    c->cost += get_f64(account + 8 * ACCOUNT_COST);
-    c->downlink_cost += get_f64(account + 8 * ACCOUNT_DOWNLINK_COST);
+    for (const tithe_counter *c = tithe_counters(); c->name; c++)
+        *counter_in(totals, c) += get_f64(account + 8 * c->place);
 }
 
 tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_t length,
@@ -22,11 +20,14 @@ tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_
 {
     checkpoint_head h;
     size_t used;
+    if (!checkpoint || checkpoint->size < sizeof checkpoint->size)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A place with its size in `size` is needed.");
     const tithe_status status = ti_checkpoint_read_head(name, bytes, length, length, &h, &used, error);
     if (status) return status;
     if (get_u32(bytes + length - CHECKPOINT_TAIL) != tithe_crc32c(bytes, length - CHECKPOINT_TAIL))
         return ti_fail(error, TITHE_E_CORRUPT, 0, "'%.100s' is damaged: its checksum is wrong.", name);
-    tithe_checkpoint c = {.step = h.step,
+    tithe_checkpoint c = {.size = sizeof c,
+                          .step = h.step,
                           .n = h.n,
                           .seed = h.seed,
                           .data_hash = h.data,
@@ -45,8 +46,16 @@ tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_
                           .worker_bytes = ti_checkpoint_worker_bytes(&h)};
     memcpy(c.text, h.text, sizeof h.text);
     const uint8_t *at = bytes + used + c.shared_bytes;
-    for (unsigned w = 0; w < h.workers; w++, at += c.worker_bytes) add_account(&c, at);
-    *checkpoint = c;
+    double sent = 0; /* not by exchanges alone */
+    for (unsigned w = 0; w < h.workers; w++, at += c.worker_bytes) {
+        add_account(&c.totals, at);
+        sent += get_f64(at + 8 * ACCOUNT_SENT);
+    }
+    c.totals.sent_bytes = sent;
+    c.totals.size = sizeof c.totals;
+    if (checkpoint->size < sizeof c) /* an older header's end there */
+        c.totals.size -= sizeof c - checkpoint->size;
+    sized_copy(checkpoint, &c);
     return TITHE_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "exchange/counters.h"
 #include "exchange/exchange.h"
 #include "learn/run_description.h"
 
@@ -72,28 +73,19 @@ void ti_checkpoint_describe(const run *r, checkpoint_head *head)
 
 /* ---- the accounts ---------------------------------------------------------------------------------------- */
 
+_Static_assert(ACCOUNT_RUN + COUNTERS == ACCOUNT_NUMBERS,
+               "A counter more makes an account longer: give the file a new version (checkpoint_file.h).");
+
 tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
 {
-    const tithe_exchange_totals t = tithe_exchange_total(r->exchange);
-    const tithe_exchange_record e = tithe_exchange_last(r->exchange);
+    const tithe_exchange_record e = r->exchange->last;
     double sent;
     const tithe_status status = ti_comm_sent(r->comm, &sent, error);
     if (status) return status;
     const double first[ACCOUNT_NUMBERS] = {
         [ACCOUNT_SENT] = sent + r->sent_before,
-        [ACCOUNT_UPLINK] = t.uplink_bytes,
-        [ACCOUNT_DOWNLINK] = t.downlink_bytes,
-        [ACCOUNT_EXCHANGED] = t.sent_bytes,
-        [ACCOUNT_PAPER] = t.paper_bits,
-        [ACCOUNT_COST] = t.cost,
-        [ACCOUNT_DOWNLINK_COST] = t.downlink_cost,
-        [ACCOUNT_ENCODE] = t.encode,
-        [ACCOUNT_WAIT] = t.wait,
-        [ACCOUNT_TRANSFER] = t.transfer,
-        [ACCOUNT_DECODE] = t.decode,
         [ACCOUNT_COMPUTE] = r->compute,
         [ACCOUNT_OTHER] = r->other,
-        [ACCOUNT_UNSENT] = t.unsent,
         [ACCOUNT_MEASURED] = r->measured,
         [ACCOUNT_LEVEL_SUM] = r->level_sum,
         [ACCOUNT_KEPT_SUM] = r->kept_sum,
@@ -108,10 +100,10 @@ tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
         [ACCOUNT_STEP_LEVEL_MOST] = e.level_most,
         [ACCOUNT_STEP_KEPT] = e.kept,
         [ACCOUNT_STEP_RESIDUAL] = e.residual,
-        [ACCOUNT_OVERLAP] = t.overlap,
-        [ACCOUNT_MESSAGES] = t.sent_messages,
     };
     memcpy(accounts, first, sizeof first);
+    for (const tithe_counter *c = tithe_counters(); c->name; c++)
+        accounts[c->place] = tithe_counter_of(&r->exchange->totals, c);
     for (unsigned w = 1; w < r->comm->local; w++) {
         double *a = accounts + (size_t)w * ACCOUNT_NUMBERS;
         a[ACCOUNT_KEPT_LEAST] = a[ACCOUNT_SPEEDUP_LEAST] = INFINITY;
@@ -148,25 +140,13 @@ static void take_step(tithe_exchange_record *e, const double *a)
 
 void ti_checkpoint_take_account(run *r, const double *accounts)
 {
-    tithe_exchange_totals t = {0};
-    tithe_exchange_record e = {.step = (unsigned long)(r->step ? r->step - 1 : 0)};
+    tithe_exchange_totals t = {.size = sizeof t};
+    tithe_exchange_record e = {.size = sizeof e, .step = (unsigned long)(r->step ? r->step - 1 : 0)};
     r->kept_least = r->speedup_least = INFINITY;
     for (unsigned w = 0; w < r->comm->local; w++) {
         const double *a = accounts + (size_t)w * ACCOUNT_NUMBERS;
+        for (const tithe_counter *c = tithe_counters(); c->name; c++) *counter_in(&t, c) += a[c->place];
         r->sent_before += a[ACCOUNT_SENT];
-        t.uplink_bytes += a[ACCOUNT_UPLINK];
-        t.downlink_bytes += a[ACCOUNT_DOWNLINK];
-        t.sent_bytes += a[ACCOUNT_EXCHANGED];
-        t.paper_bits += a[ACCOUNT_PAPER];
-        t.cost += a[ACCOUNT_COST];
-        t.downlink_cost += a[ACCOUNT_DOWNLINK_COST];
-        t.encode += a[ACCOUNT_ENCODE];
-        t.wait += a[ACCOUNT_WAIT];
-        t.transfer += a[ACCOUNT_TRANSFER];
-        t.decode += a[ACCOUNT_DECODE];
-        t.overlap += a[ACCOUNT_OVERLAP];
-        t.sent_messages += a[ACCOUNT_MESSAGES];
-        t.unsent += a[ACCOUNT_UNSENT];
         r->compute += a[ACCOUNT_COMPUTE];
         r->other += a[ACCOUNT_OTHER];
         r->measured += a[ACCOUNT_MEASURED];

@@ -111,7 +111,7 @@ tithe_status ti_noise(const tithe_problem *p, struct tithe_pool *pool, const dou
 {
     tithe_status status = ti_expect_all_workers(p, error);
     if (status) return status;
-    const linear_loss *loss = ti_linear_loss(p->model);
+    const linear_loss *loss = p->model->linear;
     if (!loss) return TITHE_OK;
     const unsigned workers = p->data->local, threads = tithe_pool_threads(pool),
                    slots = workers < threads ? workers : threads;

@@ -8,11 +8,11 @@
 
 /* Which row a worker draws, and what that row then weighs so that the estimate is unbiased. */
 typedef struct sampling {
+    const tithe_sampling *kind;
     /* Walker's alias method, a table for each worker, one after the other as the rows are. NULL: uniform. */
     double *accept;
     uint32_t *alias;
     double *weights; /* of a drawn row; NULL: `weight` for all of a worker's rows */
-    bool importance;
 } sampling;
 
 struct tithe_estimate {
@@ -30,9 +30,13 @@ struct tithe_estimate {
 
 typedef struct tithe_estimate estimate;
 
-/* "uniform", "importance", or a file with one positive number for each row of the data set, in its order. */
-tithe_status ti_sampling_make(const char *how, const tithe_problem *problem, sampling *s, tithe_error *error);
+/* The spec is the one by which the kind was found; it may name a file. */
+tithe_status ti_sampling_make(const tithe_sampling *kind, const char *spec, const tithe_problem *problem,
+                              sampling *s, tithe_error *error);
 void ti_sampling_free(sampling *s);
+/* The file in a spec; NULL: it takes none. */
+const char *ti_sampling_path(const tithe_sampling *kind, const char *spec);
+extern const tithe_sampling ti_sampling_uniform, ti_sampling_importance, ti_sampling_file;
 
 /* A row for worker `local`, and its weight. `draw` numbers the draws of this step. */
 uint32_t ti_sampling_draw(const estimate *s, unsigned local, unsigned draw, double *weight);

@@ -4,20 +4,11 @@
 
 #include "tithe/model.h"
 
-/* What a loss makes of products and labels. */
-typedef struct linear_loss {
-    void (*values)(const double *products, const double *labels, size_t n, double *losses, double *slopes);
-    /* The second derivatives along the product, for Newton's method. */
-    void (*curvatures)(const double *products, const double *labels, size_t n, double *out);
-    bool (*is_right)(double product, double label); /* NULL: there is no right and wrong */
-} linear_loss;
+typedef tithe_linear_loss linear_loss;
 
 extern const linear_loss ti_loss_logistic, ti_loss_squares;
 /* product^2 / 2, whatever the label: its gradient is the product with A'A, weights in between. */
 extern const linear_loss ti_loss_product;
-
-/* The loss of a model, or NULL when it sees more of a row than the product. */
-const linear_loss *ti_linear_loss(const tithe_model *model);
 
 /* tithe_model.add for such a loss. */
 double ti_linear_add(const linear_loss *loss, const tithe_data *data, const tithe_batch *batch,

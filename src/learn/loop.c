@@ -145,7 +145,7 @@ static tithe_status explain(const run *r, tithe_status status, const tithe_error
 {
     if (status == TITHE_E_NONFINITE)
         return ti_fail(error, TITHE_E_DIVERGED, r->step,
-                       "The run diverged in step %llu (a gradient is not finite): try --step-size %.2g.",
+                       "The run diverged in step %llu (a gradient is not finite): try `step-size=%.2g`.",
                        (unsigned long long)r->step, shorter_step(r));
     if (status && error) *error = *why;
     return status;
@@ -179,9 +179,9 @@ static tithe_status expect_sane(run *r, tithe_error *error)
     if (isfinite(loss) && loss <= most) return TITHE_OK;
     return ti_fail(
         error, TITHE_E_DIVERGED, r->step,
-        "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try --step-size %.2g%s.",
+        "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try `step-size=%.2g`%s.",
         loss, (unsigned long long)r->step, r->first_loss, shorter_step(r),
-        r->methods.feedback->keeps || r->facts.omega_up < 1 ? "" : ", or --feedback ec");
+        r->methods.feedback->keeps || r->facts.omega_up < 1 ? "" : ", or `feedback=ec`");
 }
 
 /* ---- when to look, and when to stop ------------------------------------------------------------------- */

@@ -36,6 +36,7 @@ const tithe_model ti_model_least_squares = {
     .convex = true,
     .curvature = 1,
     .penalty_curvature = 1,
+    .linear = &ti_loss_squares,
     .size = ti_linear_size,
     .add = add,
     .penalty = ti_ridge,

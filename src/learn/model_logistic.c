@@ -46,6 +46,7 @@ const tithe_model ti_model_logistic = {
     .convex = true,
     .curvature = 0.25,
     .penalty_curvature = 1,
+    .linear = &ti_loss_logistic,
     .size = ti_linear_size,
     .add = add,
     .penalty = ti_ridge,

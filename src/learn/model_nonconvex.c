@@ -33,6 +33,7 @@ const tithe_model ti_model_nonconvex = {
     .convex = false,
     .curvature = 0.25,
     .penalty_curvature = 2,
+    .linear = &ti_loss_logistic,
     .size = ti_linear_size,
     .add = add,
     .penalty = penalty,

@@ -3,7 +3,6 @@
 
 #include "base/family.h"
 #include "base/status.h"
-#include "learn/linear.h"
 
 static const tithe_model *const models[] = {
     &ti_model_logistic, &ti_model_least_squares, &ti_model_nonconvex, &ti_model_mlp, NULL,
@@ -12,12 +11,6 @@ static const tithe_model *const models[] = {
 const tithe_model *const *tithe_models(void)
 {
     return models;
-}
-
-const linear_loss *ti_linear_loss(const tithe_model *model)
-{
-    if (model == &ti_model_logistic || model == &ti_model_nonconvex) return &ti_loss_logistic;
-    return model == &ti_model_least_squares ? &ti_loss_squares : NULL;
 }
 
 static family_row row(size_t i)

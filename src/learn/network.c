@@ -100,7 +100,7 @@ static tithe_status read_file(const char *path, network *n, tithe_error *error)
     FILE *file = fopen(path, "r");
     if (!file)
         return ti_fail(error, TITHE_E_FILE, 0,
-                       "--network takes latency=1ms,bandwidth=100Mbit, C1, C2 or a schedule file; "
+                       "`network` takes latency=1ms,bandwidth=100Mbit, C1, C2 or a schedule file; "
                        "'%.80s' cannot be read: %s.",
                        path, strerror(errno));
     char *text = calloc(MOST + 1, 1);
@@ -142,7 +142,7 @@ static tithe_status read_steady(const char *text, network *n, tithe_error *error
     ti_spec_defaults(params, values);
     if (isnan(values[LATENCY]) || isnan(values[BANDWIDTH]))
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--network needs both latency= and bandwidth=, such as "
+                       "`network` needs both latency= and bandwidth=, such as "
                        "latency=1ms,bandwidth=100Mbit.");
     n->phases = malloc(sizeof *n->phases);
     if (!n->phases) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a network.");

@@ -46,7 +46,7 @@ static void add_squares(const tithe_data *data, size_t row, double weight, doubl
 static void look_around(newton *s, const double *x)
 {
     const tithe_data *data = s->p->data;
-    const linear_loss *loss = ti_linear_loss(s->p->model);
+    const linear_loss *loss = s->p->model->linear;
     const tithe_batch all = {.first = 0, .count = data->rows};
     const double scale = 1 / (double)data->total_rows;
     double products[MOST_ROWS];

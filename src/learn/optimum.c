@@ -92,7 +92,7 @@ tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *po
     if (status) return status;
     tithe_optimum found = {
         .loss = NAN, .slack = NAN, .x = optimum->x, .go_on = optimum->go_on, .context = optimum->context};
-    if (!p->model->convex || !(p->l2 > 0) || !ti_linear_loss(p->model)) {
+    if (!p->model->convex || !(p->l2 > 0) || !p->model->linear) {
         *optimum = found;
         return TITHE_OK;
     }

@@ -67,13 +67,15 @@ static tithe_status open_data(run *r, tithe_error *error)
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
 
-/* L of the sampling: the largest L_ij under uniform draws, the largest mean under importance. For weights from a
- * file, the largest L_ij / (m p_ij). */
+/* L of the sampling, where it is known: the largest L_ij under uniform draws, the largest mean under importance. Otherwise
+ * the largest L_ij / (m p_ij). */
 static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 {
     const sampling *s = &r->estimate.rows;
-    *L = s->importance ? r->constants.L_IS : r->constants.L_US;
-    if (s->importance || !s->weights) return TITHE_OK;
+    if (s->kind->script_L) {
+        *L = s->kind->script_L(&r->constants);
+        return TITHE_OK;
+    }
     double most = 0;
     for (size_t row = 0; row < r->share->rows; row++)
         most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
@@ -86,10 +88,9 @@ static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
 static tithe_status make_estimate(run *r, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
-    const char *how = o->sampling;
-    if (strcmp(how, "uniform") != 0 && !r->estimator->samples)
+    if (r->sampling->weigh && !r->estimator->samples)
         return ti_fail(error, TITHE_E_SPEC, 0,
-                       "--sampling has no meaning for the estimator '%s', which takes all rows.",
+                       "`sampling` has no meaning for the estimator '%s', which takes all rows.",
                        r->estimator->name);
     r->estimate = (estimate){.problem = &r->problem,
                              .seed = o->seed,
@@ -98,7 +99,8 @@ static tithe_status make_estimate(run *r, tithe_error *error)
                              .pool = r->pool,
                              .lanes = r->lane_count,
                              .scratch = r->scratch};
-    const tithe_status status = ti_sampling_make(how, &r->problem, &r->estimate.rows, error);
+    const tithe_status status =
+        ti_sampling_make(r->sampling, o->sampling, &r->problem, &r->estimate.rows, error);
     if (status || !r->estimator->open) return status;
     return r->estimator->open(&r->estimate, r->estimator_params, error);
 }
@@ -119,7 +121,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
         script = (script + (B - 1) * r->constants.L_IS) / B;
     r->facts.script_L = script;
     script += penalty;
-    const tithe_claims up = tithe_codec_claims(r->methods.codec, r->size);
+    const tithe_claims up = ti_codec_claims(r->methods.codec, r->size);
     const double sigma = r->sigma / B;
     r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
     if (isnan(r->steps.start)) {
@@ -135,7 +137,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
     r->facts.step_size = ti_steps_at(&r->steps, 0);
     r->facts.omega_up = up.omega;
     const tithe_codec *back = r->exchange->config.downlink;
-    r->facts.omega_down = back ? tithe_codec_claims(back, r->size).omega : 0;
+    r->facts.omega_down = back ? ti_codec_claims(back, r->size).omega : 0;
     r->facts.slowdown = NAN;
     if (!r->methods.feedback->keeps && isfinite(r->facts.omega_up) && isfinite(r->facts.omega_down))
         r->facts.slowdown =
@@ -152,7 +154,7 @@ static void make_theory(run *r)
         const double d = r->x[i] - r->optimum.x[i];
         r->distance += d * d;
     }
-    const tithe_claims claims = tithe_codec_claims(r->methods.codec, r->size);
+    const tithe_claims claims = ti_codec_claims(r->methods.codec, r->size);
     const bool exact = strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0;
     const bool absolute = claims.traits & TITHE_ABSOLUTE && r->methods.feedback->scaled;
     if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->exchange->config.downlink ||
@@ -229,16 +231,16 @@ static tithe_status make_room(run *r, tithe_error *error)
 static tithe_status expect_sense(const tithe_train_options *o, tithe_error *error)
 {
     if (o->workers < 1 || o->workers > 100000)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--workers takes 1 to 100000, not %u.", o->workers);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`workers` takes 1 to 100000, not %u.", o->workers);
     if (o->clients > o->workers)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "--clients takes at most the %u workers that there are, not %u.", o->workers,
+                       "`clients` takes at most the %u workers that there are, not %u.", o->workers,
                        o->clients);
     if (!(o->momentum >= 0 && o->momentum < 1))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--momentum takes a number from 0 to below 1, not %g.",
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`momentum` takes a number from 0 to below 1, not %g.",
                        o->momentum);
     if (!(o->epochs >= 0) || !isfinite(o->epochs))
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "--epochs takes a positive number, not %g.", o->epochs);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "`epochs` takes a positive number, not %g.", o->epochs);
     return TITHE_OK;
 }
 
@@ -261,6 +263,7 @@ static tithe_status find_estimator(run *r, tithe_error *error)
 static tithe_status find_method(run *r, tithe_error *error)
 {
     tithe_status status = find_estimator(r, error);
+    if (!status) status = tithe_sampling_find(r->o->sampling, &r->sampling, NULL, error);
     if (!status) status = tithe_average_find(r->o->average, &r->average.kind, NULL, error);
     if (!status) status = ti_steps_read(r->o->step_size, &r->steps, error);
     return status;
@@ -268,13 +271,14 @@ static tithe_status find_method(run *r, tithe_error *error)
 
 tithe_status tithe_train_check(const tithe_train_options *options, tithe_error *error)
 {
-    if (!options) return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options are needed.");
-    tithe_train_options o = *options;
+    tithe_train_options o;
+    tithe_status status = ti_train_options_take(options, &o, error);
+    if (status) return status;
     ti_options_complete(&o, tithe_train_option_table());
     run r = {.o = &o};
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
-    tithe_status status = expect_sense(&o, error);
+    status = expect_sense(&o, error);
     if (!status) status = ti_run_codecs(&r, error);
     if (!status) status = tithe_model_find(o.model, &model, params, error);
     if (!status) status = find_method(&r, error);
@@ -292,15 +296,23 @@ static void fill_facts(run *r)
     f->optimum = r->optimum.certified ? r->optimum.loss : NAN;
     f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
     f->estimator = chosen.estimator;
-    f->codec = chosen.codec;
-    const tithe_codec *back = r->exchange->config.downlink; /* given, or the scheme's own choice */
-    f->downlink = back ? tithe_codec_spec(back) : "";
     f->feedback = chosen.feedback;
     f->scheme = chosen.scheme;
     f->collective = chosen.collective;
-    f->tuner = chosen.tuner;
-    f->cost = tithe_cost_spec(r->costs[0]);
+    snprintf(f->tuner, sizeof f->tuner, "%s", chosen.tuner);
+    f->transport = r->comm->transport ? r->comm->transport->name : "inproc";
     f->cost_unit = tithe_cost_unit(r->costs[0]);
+    f->rows = r->share->total_rows;
+    f->features = r->share->features;
+    f->workers = chosen.workers;
+    f->seed = chosen.seed;
+    f->l2 = r->problem.l2;
+    snprintf(f->data_name, sizeof f->data_name, "%s", r->share->name);
+    snprintf(f->model, sizeof f->model, "%s", r->problem.spec);
+    snprintf(f->codec, sizeof f->codec, "%s", chosen.codec);
+    const tithe_codec *back = r->exchange->config.downlink; /* given, or the scheme's own choice */
+    snprintf(f->downlink, sizeof f->downlink, "%s", back ? tithe_codec_spec(back) : "");
+    snprintf(f->cost, sizeof f->cost, "%s", tithe_cost_spec(r->costs[0]));
     f->raw_bytes = r->exchange->raw_bytes;
     f->buckets = tithe_exchange_buckets(r->exchange);
 }
@@ -322,7 +334,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         status = ti_network_read(r->o->network, &r->network, error);
         if (!status && run_is_remote(r))
             status = ti_fail(error, TITHE_E_SPEC, 0,
-                             "--network computes a network; over a real transport there is one already.");
+                             "`network` computes a network; over a real transport there is one already.");
     }
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
     if (!status) status = open_data(r, error);
@@ -344,8 +356,8 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stopped)
         status =
             ti_fail(error, TITHE_E_SPEC, 0,
-                    "--target-gap needs a minimum that is known: take a convex model and --l2 above 0, or "
-                    "--target-loss.");
+                    "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
+                    "`target-loss`.");
     if (!status) status = choose_step(r, error);
     if (status) return status;
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);

@@ -29,6 +29,7 @@ typedef struct run {
     tithe_constants constants;
     tithe_optimum optimum;
     const tithe_estimator *estimator;
+    const tithe_sampling *sampling;
     double estimator_params[TITHE_MAX_PARAMS];
     estimate estimate;
     void **scratch;           /* of each lane */
@@ -68,7 +69,6 @@ typedef struct run {
     double first_loss;
     double gamma;
     bool reached;
-    bool all_know;                /* all processes have heard why it cannot be: nobody has to tell them */
     bool asked, stopped;          /* the caller wants to stop; all processes do so now */
     uint64_t next_check, checked; /* steps after which the processes ask each other whether to go on */
     double checked_at;

@@ -19,7 +19,7 @@ tithe_train_options ti_run_resolved(const run *r)
     o.codec = tithe_codec_spec(r->methods.codec);
     o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
     o.feedback = r->methods.feedback->name;
-    o.tuner = r->methods.tuner->name;
+    o.tuner = r->methods.tuner_spec;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
     if (r->estimator) { /* --batch, however it was said */
@@ -66,9 +66,9 @@ static tithe_status hash_file(const char *path, uint64_t *hash, tithe_error *err
 static tithe_status describe_sampling(run *r, tithe_error *error)
 {
     uint64_t hash = 0;
-    const char *how = r->o->sampling;
-    if (strcmp(how, "uniform") == 0 || strcmp(how, "importance") == 0) return TITHE_OK;
-    const tithe_status status = hash_file(how, &hash, error);
+    const char *path = ti_sampling_path(r->sampling, r->o->sampling);
+    if (!path) return TITHE_OK;
+    const tithe_status status = hash_file(path, &hash, error);
     if (!status) ti_description_add(&r->files, "sampling contents", "%016llx", (unsigned long long)hash);
     return status;
 }
@@ -128,7 +128,7 @@ static tithe_status expect_ranks(const run *r, tithe_error *error)
 {
     if (r->comm->size == r->o->workers) return TITHE_OK;
     return ti_fail(error, TITHE_E_MISMATCH, 0,
-                   "There are %u ranks, but %u workers: start as many, or leave --workers out.",
+                   "There are %u ranks, but %u workers: start as many, or leave `workers` out.",
                    r->comm->size, r->o->workers);
 }
 
@@ -146,7 +146,6 @@ tithe_status ti_run_agree(run *r, tithe_error *error)
         r->comm->phase = "comparing options";
         status = ti_comm_agree(r->comm, d.text, error);
         r->comm->phase = NULL;
-        r->all_know = status == TITHE_E_MISMATCH && !r->comm->failed.code;
     }
     ti_description_free(&d);
     return status ? status : expect_ranks(r, error);

@@ -15,6 +15,7 @@ enum {
     SAVED = TITHE_OPTION_SAVED,
     CHANGES = TITHE_OPTION_CHANGES,
     PARTS = TITHE_OPTION_PARTS,
+    LATER = TITHE_OPTION_LATER,
     /* What shapes the steps: the same everywhere and to the end; and of that what the server of a star does with them. */
     SHAPES = AGREES | SAVED,
     SHAPES_MESSAGES = OPTION_SHAPES_MESSAGES,
@@ -27,7 +28,7 @@ static const tithe_option table[] = {
      "a file (LIBSVM text or IDX images, plain or .gz, .bz2, .xz), a name in the directory TITHE_DATA, or "
      "one "
      "of `tithe list data`",
-     NULL, TITHE_OPTION_TEXT, SHAPES, PLACE(data)},
+     NULL, TITHE_OPTION_TEXT, SHAPES | LATER, PLACE(data)},
     {"positive", "TEST", "labels that become +1, such as 'label<=10'", NULL, TITHE_OPTION_TEXT,
      SHAPES | CHANGES, PLACE(reading.positive)},
     {"normalize", "none|rows", "scale each row to length 1", "none", TITHE_OPTION_CHOICE, SHAPES | CHANGES,
@@ -35,8 +36,8 @@ static const tithe_option table[] = {
     {"features", "D", "at least so many features (default: the highest index)", NULL, TITHE_OPTION_WHOLE,
      SAVED | CHANGES, PLACE(reading.features), .min = 1, .max = 4294967295u},
     {"model", "SPEC", "logistic, least-squares, nonconvex-logistic or mlp", "logistic", TITHE_OPTION_TEXT,
-     SHAPES, PLACE(model)},
-    {"l2", "X", "weight of the penalty (default L/10000)", NULL, TITHE_OPTION_REAL, SHAPES, PLACE(l2),
+     SHAPES | LATER, PLACE(model)},
+    {"l2", "X", "weight of the penalty (default L/10000)", NULL, TITHE_OPTION_REAL, SHAPES | LATER, PLACE(l2),
      .least = 0, .most = 1e12, .unset = -1},
     {"workers", "N", "workers that share the data", "1", TITHE_OPTION_WHOLE, SHAPES_MESSAGES, PLACE(workers),
      .min = 1, .max = 100000},
@@ -46,10 +47,10 @@ static const tithe_option table[] = {
     /* ---- the method */
     {"estimator", "NAME", "full, sgd, minibatch or lsvrg", "full", TITHE_OPTION_TEXT, SHAPES,
      PLACE(estimator)},
-    {"sampling", "HOW", "uniform, importance, or a file with a weight for each row", "uniform",
-     TITHE_OPTION_TEXT, SHAPES, PLACE(sampling)},
+    {"sampling", "HOW", "uniform, importance, or file:PATH with a weight for each row", "uniform",
+     TITHE_OPTION_TEXT, SHAPES | LATER, PLACE(sampling)},
     {"batch", "B", "rows per worker and step: minibatch:batch=B (default 32)", NULL, TITHE_OPTION_WHOLE,
-     SHAPES, PLACE(batch), .min = 1, .max = 1u << 30},
+     SHAPES | LATER, PLACE(batch), .min = 1, .max = 1u << 30},
     {"local-steps", "H", "steps of a worker between two messages", "1", TITHE_OPTION_WHOLE, SHAPES,
      PLACE(local_steps), .min = 1, .max = 1000000},
     {"average", "HOW", "none, tail or weighted: iterates that are averaged, besides the last one", "none",

@@ -1,14 +1,9 @@
-/* sampling.c - which row a worker looks at: uniform, by importance, or by numbers from a file.
+/* sampling.c - which row a worker looks at, whatever the numbers by which it is drawn.
  *
  * A row that is drawn with probability p weighs (workers/N)/p, so that the estimate is unbiased whatever p is. */
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "learn/estimate.h"
-#include "learn/rows.h"
 
 /* ---- drawing ------------------------------------------------------------------------------------------- */
 
@@ -87,55 +82,14 @@ static tithe_status fill_tables(const tithe_problem *problem, const double *p, s
     return status;
 }
 
-/* L_ij, up to a factor: the squared length of a row. */
-static void row_lengths(const tithe_data *data, double *p)
+tithe_status ti_sampling_make(const tithe_sampling *kind, const char *spec, const tithe_problem *problem,
+                              sampling *s, tithe_error *error)
 {
-    for (size_t r = 0; r < data->rows; r++) p[r] = ti_row_square(data, r);
-}
-
-/* One positive number for each row of the whole data set; data->original says where a local row comes from. */
-static tithe_status read_weights(const char *path, const tithe_data *data, double *p, tithe_error *error)
-{
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return ti_fail(error, TITHE_E_FILE, 0,
-                       "--sampling '%s' is neither uniform nor importance, nor a file that can be read: %s.",
-                       path, strerror(errno));
-    double *all = malloc(data->total_rows * sizeof *all);
-    size_t count = 0;
-    tithe_status status = all ? TITHE_OK : ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory.");
-    double value;
-    int got = 0;
-    while (!status && (got = fscanf(file, "%lf", &value)) == 1) {
-        if (!(value > 0) || !isfinite(value))
-            status = ti_fail(error, TITHE_E_DATA, count, "%s: weight %zu is %g, but must be positive.", path,
-                             count + 1, value);
-        else if (count < data->total_rows)
-            all[count] = value;
-        count++;
-    }
-    if (!status && (got == 0 || count != data->total_rows))
-        status = ti_fail(error, TITHE_E_DATA, count,
-                         "%s: %s %zu numbers, but the data has %zu rows: one for each.", path,
-                         got == 0 ? "something is no number after" : "it holds", count, data->total_rows);
-    for (size_t r = 0; !status && r < data->rows; r++) p[r] = all[data->original[r]];
-    free(all);
-    fclose(file);
-    return status;
-}
-
-tithe_status ti_sampling_make(const char *how, const tithe_problem *problem, sampling *s, tithe_error *error)
-{
-    *s = (sampling){0};
-    if (strcmp(how, "uniform") == 0) return TITHE_OK;
-    s->importance = strcmp(how, "importance") == 0;
+    *s = (sampling){.kind = kind};
+    if (!kind->weigh) return TITHE_OK;
     double *p = malloc((problem->data->rows ? problem->data->rows : 1) * sizeof *p);
     if (!p) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to draw rows by weight.");
-    tithe_status status = TITHE_OK;
-    if (s->importance)
-        row_lengths(problem->data, p);
-    else
-        status = read_weights(how, problem->data, p, error);
+    tithe_status status = kind->weigh(problem->data, ti_sampling_path(kind, spec), p, error);
     if (!status) status = fill_tables(problem, p, s, error);
     free(p);
     if (status) ti_sampling_free(s);

@@ -101,13 +101,15 @@ static tithe_status state(void *context, bool restore, uint64_t step, tithe_erro
 
 tithe_status tithe_train_serve(const tithe_train_options *options, tithe_error *error)
 {
-    if (!options || !options->comm || options->comm->local)
+    tithe_train_options o;
+    tithe_status status = ti_train_options_take(options, &o, error);
+    if (status) return status;
+    if (!o.comm || o.comm->local)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A server is a process of its own, without ranks.");
-    tithe_train_options o = *options;
     ti_options_complete(&o, tithe_train_option_table());
-    run r = {.o = &o, .comm = options->comm, .lane_count = 1};
+    run r = {.o = &o, .comm = o.comm, .lane_count = 1};
     r.comm->phase = "serving them";
-    tithe_status status = ti_run_codecs(&r, error);
+    status = ti_run_codecs(&r, error);
     if (!status) {
         const comm_service service = {.context = &r, .accept = accept, .step = step, .state = state};
         status = ti_serve(r.comm, &service, error);

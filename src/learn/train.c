@@ -44,7 +44,6 @@ static void fill_result(const run *r, tithe_train_result *result)
 {
     result->steps = r->step;
     result->stopped = r->stopped;
-    result->buckets = r->exchange ? tithe_exchange_buckets(r->exchange) : 1;
     result->last = r->last;
     const bool target = !isnan(r->o->target_loss) || !isnan(r->o->target_gap);
     result->target = !target ? TITHE_NO_TARGET : r->reached ? TITHE_TARGET_REACHED : TITHE_TARGET_MISSED;
@@ -56,16 +55,12 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->residual_most = isnan(r->threshold) || !r->methods.feedback->scaled ? NAN : r->residual_most;
     result->link = r->link.now;
     result->probe_bytes = r->link.probe_bytes;
-    result->constants = r->constants;
+    result->facts = r->facts;
+    result->facts.data = NULL;
+    result->facts.problem = NULL;
     result->complexity = complexity_of(r);
     snprintf(result->model_hash, sizeof result->model_hash, "%016llx",
              (unsigned long long)hash_doubles(0, r->x, r->size));
-    snprintf(result->codec, sizeof result->codec, "%s", r->facts.codec);
-    snprintf(result->downlink, sizeof result->downlink, "%s", r->facts.downlink);
-    snprintf(result->scheme, sizeof result->scheme, "%s", r->facts.scheme);
-    snprintf(result->collective, sizeof result->collective, "%s", r->facts.collective);
-    snprintf(result->tuner, sizeof result->tuner, "%s", r->facts.tuner);
-    snprintf(result->estimator, sizeof result->estimator, "%s", r->facts.estimator);
     if (result->x)
         memcpy(result->x, r->x, (r->size < result->x_room ? r->size : result->x_room) * sizeof *r->x);
 }
@@ -100,9 +95,10 @@ static tithe_status blame(const run *r, tithe_status status, tithe_error *error)
 tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_result *result,
                              tithe_error *error)
 {
-    if (!options || !result)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "Options and a place for the result are needed.");
-    tithe_train_options o = *options;
+    if (!result) return ti_fail(error, TITHE_E_ARGUMENT, 0, "A place for the result is needed.");
+    tithe_train_options o;
+    tithe_status status = ti_train_options_take(options, &o, error);
+    if (status) return status;
     ti_options_complete(&o, tithe_train_option_table());
     default_end(&o);
     run r = {.o = &o, .link = ti_link_start()};
@@ -111,7 +107,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     *result = (tithe_train_result){.x = x, .x_room = room};
     tithe_error own = {0};
     if (!error) error = &own;
-    tithe_status status = ti_run_prepare(&r, error);
+    status = ti_run_prepare(&r, error);
     if (!status) {
         if (o.begin) o.begin(o.context, &r.facts);
         status = ti_run_loop(&r, error); /* whoever was stopped by now still gets a record of the start */
@@ -125,8 +121,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
         fill_result(&r, result);
     }
     status = blame(&r, status, error);
-    if (status && status != TITHE_E_DIVERGED && r.comm && !r.all_know)
-        tithe_comm_give_up(r.comm, error->text);
+    if (status && status != TITHE_E_DIVERGED && r.comm) tithe_comm_give_up(r.comm, error->text);
     ti_run_free(&r);
     return status;
 }

@@ -51,12 +51,12 @@ static double slope(const tithe_link_point *points, size_t count)
     return pairs ? median(slopes, pairs) : NAN;
 }
 
-tithe_link tithe_link_fit(const tithe_link_point *points, size_t count)
+void tithe_link_fit(const tithe_link_point *points, size_t count, tithe_link *link)
 {
     double shortest[TITHE_LINK_POINTS];
     size_t few = 0;
     if (count > TITHE_LINK_POINTS) count = TITHE_LINK_POINTS;
     for (size_t i = 0; i < count; i++)
         if (points[i].bytes <= 64) shortest[few++] = points[i].seconds;
-    return (tithe_link){.latency = few ? median(shortest, few) : 0, .bandwidth = slope(points, count)};
+    *link = (tithe_link){.latency = few ? median(shortest, few) : 0, .bandwidth = slope(points, count)};
 }

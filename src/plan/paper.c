@@ -7,7 +7,6 @@
  * with 4 bytes for each value and each index: frame = 2 V, I = V. What really runs has whole levels, frames that pass
  * around a ring in N-1 rounds, and lengths ahead of them; src/coll and src/exchange state that. */
 #include <math.h>
-#include <string.h>
 
 #include "plan/plan.h"
 
@@ -55,9 +54,8 @@ enum { ROWS = sizeof table / sizeof *table };
 
 static const tithe_scheme *scheme_of(const paper_row *row)
 {
-    const tithe_scheme *const *s = tithe_schemes();
-    while (*s && strcmp((*s)->name, row->scheme) != 0) s++;
-    return *s;
+    const tithe_scheme *found = NULL;
+    return tithe_scheme_find(row->scheme, &found, NULL, NULL) ? NULL : found;
 }
 
 size_t ti_paper_rows(bool dense)

@@ -11,13 +11,13 @@
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */
 
-/* The options of `tithe train` that make such a step. */
+/* The options that make such a step. */
 static void write_options(const tithe_scheme *scheme, const char *collective, double keep, char *text,
                           size_t room)
 {
-    int used = snprintf(text, room, "--scheme %s --collective %s", scheme->name, collective);
-    if (!scheme->whole) used += snprintf(text + used, room - (size_t)used, " --codec topk:keep=%.12g", keep);
-    if (scheme->back) snprintf(text + used, room - (size_t)used, " --downlink topk:keep=%.12g", keep);
+    int used = snprintf(text, room, "scheme=%s;collective=%s", scheme->name, collective);
+    if (!scheme->whole) used += snprintf(text + used, room - (size_t)used, ";codec=topk:keep=%.12g", keep);
+    if (scheme->back) snprintf(text + used, room - (size_t)used, ";downlink=topk:keep=%.12g", keep);
 }
 
 tithe_plan_row ti_plan_row(const tithe_plan_request *q, const tithe_scheme *scheme, const char *collective,
@@ -97,7 +97,7 @@ static tithe_status frame_length(const tithe_plan_request *q, double entries, do
 {
     if (q->params > TITHE_MAX_N)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "A frame holds up to %u numbers: take --count paper, or list the layers.",
+                       "A frame holds up to %u numbers: take `count=paper`, or list the layers.",
                        TITHE_MAX_N);
     tithe_codec *codec;
     const tithe_codec_options open = {.open_level = true};

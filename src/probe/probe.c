@@ -36,7 +36,7 @@ void ti_probe_one_way(tithe_probe_link *link, double shortest)
 {
     for (size_t i = 0; i < link->count; i++) link->points[i].seconds -= shortest / 2;
     smooth(link);
-    link->link = tithe_link_fit(link->points, link->count);
+    tithe_link_fit(link->points, link->count, &link->link);
     /* Noise may hide that longer ones take longer; the longest one then says how fast it went at least. */
     const tithe_link_point *longest = &link->points[link->count - 1];
     if (isnan(link->link.bandwidth)) link->link.bandwidth = longest->bytes / longest->seconds;
@@ -144,7 +144,7 @@ tithe_status tithe_probe(tithe_comm *comm, double seconds, tithe_probe_link *lin
 {
     if (!comm->transport || comm->size < 2)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                       "A probe needs two ranks in different processes: --transport mpi or zmq.");
+                       "A probe needs two ranks in different processes, over MPI or ZeroMQ.");
     uint8_t *bytes = calloc(lengths[LENGTHS - 1], 1);
     if (!bytes) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a probe.");
     comm->phase = "probing";

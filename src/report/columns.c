@@ -1,10 +1,22 @@
 /* columns.c - the columns of a trace, in the order of the file. One line here is all that a new one needs. */
 #include "tithe/trace.h"
 
+#include "exchange/counters.h"
+
+/* In the words of the counters, which are arrays so that the table below may point to them. */
+#define COUNTER(name, field, unit, doc, ...) {unit, doc},
+static const struct {
+    char unit[8], doc[80];
+} words[] = {
+#include "exchange/counter_rows.h"
+};
+#undef COUNTER
+
 #define NUMBER(field, unit, doc)                                                    \
     {                                                                               \
 #field, unit, doc, offsetof(tithe_trace_record, field), TITHE_COLUMN_NUMBER \
     }
+#define COUNTED(field) NUMBER(field, words[COUNTER_##field].unit, words[COUNTER_##field].doc)
 #define TEXT(field, doc)                                                        \
     {                                                                           \
 #field, "", doc, offsetof(tithe_trace_record, field), TITHE_COLUMN_TEXT \
@@ -20,29 +32,29 @@ static const tithe_column columns[] = {
     NUMBER(average_gap, "", "the same minus the certified minimum"),
     NUMBER(bound, "", "what the theorem promises for the gap"),
     NUMBER(step_size, "", "gamma of this step"),
-    NUMBER(uplink_bytes, "B", "frames of the workers so far, each counted once"),
-    NUMBER(downlink_bytes, "B", "frames that came back to the workers so far"),
-    NUMBER(sent_bytes, "B", "all that left any process so far"),
-    NUMBER(paper_bits, "bit", "what the papers' formulas would have counted so far"),
-    NUMBER(cost, "", "cost model over the uplink frames so far"),
-    NUMBER(downlink_cost, "", "cost model over the way back so far"),
+    COUNTED(uplink_bytes),
+    COUNTED(downlink_bytes),
+    COUNTED(sent_bytes),
+    COUNTED(paper_bits),
+    COUNTED(cost),
+    COUNTED(downlink_cost),
     NUMBER(level, "entries", "entries that a worker sent in this step: mean"),
     NUMBER(level_least, "entries", "the fewest that one sent"),
     NUMBER(level_most, "entries", "the most that one sent"),
     NUMBER(kept, "", "share of the energy that got through in this step"),
     NUMBER(residual, "", "mean over the workers of |e|^2 after this step"),
-    NUMBER(unsent, "", "sum over the steps so far of the mean of |not sent|^2"),
+    COUNTED(unsent),
     NUMBER(seconds, "s", "since the start"),
     NUMBER(compute, "s", "of these, in gradients"),
-    NUMBER(encode, "s", "of these, in selecting and encoding"),
-    NUMBER(wait, "s", "of these, waiting for others"),
-    NUMBER(transfer, "s", "of these, moving frames"),
-    NUMBER(decode, "s", "of these, decoding and adding"),
+    COUNTED(encode),
+    COUNTED(wait),
+    COUNTED(transfer),
+    COUNTED(decode),
     NUMBER(other, "s", "of these, in the update and in evaluating the loss"),
     NUMBER(latency, "s", "of the link, one way, as the messages so far say"),
     NUMBER(bandwidth, "B/s", "of the link, as the messages so far say"),
-    NUMBER(overlap, "s", "sending that ran beside the encoding of the next bucket"),
-    NUMBER(messages, "", "messages of the exchange so far, of processes with workers"),
+    COUNTED(overlap),
+    COUNTED(messages),
     TEXT(scheme, "who sent what to whom"),
     TEXT(collective, "over which pattern"),
     TEXT(reason, "why this level, scheme and collective"),

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "base/status.h"
-#include "codec/select.h"
 #include "kernels/kernels.h"
 #include "tuner/search.h"
 
@@ -69,10 +68,10 @@ static const char *reason_of(const cat_search *s)
     return "best efficiency";
 }
 
-/* topk need not look for what was found. */
+/* Who can be told need not look for what was found. */
 static void hand_out(const cat_search *s, ranks *r, tithe_choice *choice)
 {
-    if (s->call->codec->selector != &ti_select_topk || !(s->magnitude > 0)) return;
+    if (!s->call->codec->selector->told || !(s->magnitude > 0)) return;
     choice->largest = ti_ranks_above(r, s->magnitude, &choice->largest_count);
     if ((double)choice->largest_count < s->level) choice->largest = NULL; /* zeros go too */
 }

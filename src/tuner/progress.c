@@ -1,6 +1,4 @@
 /* progress.c - which progress a codec makes with its level; docs/design.md, "What a level buys", derives it. */
-#include "codec/quant.h"
-#include "codec/select.h"
 #include "tuner/search.h"
 
 static int level_parameter(const tithe_codec *codec)
@@ -11,30 +9,34 @@ static int level_parameter(const tithe_codec *codec)
     return -1;
 }
 
+static bool takes_all(const tithe_codec *codec)
+{
+    return codec->selector->source == TITHE_INDICES_ALL;
+}
+
 progress_kind ti_progress_kind(const tithe_codec *codec)
 {
-    const tithe_selector *s = codec->selector;
-    if (s == &ti_select_stochastic) return codec->quantizer == &ti_quant_raw ? PROGRESS_WATER : PROGRESS_NONE;
-    if (s == &ti_select_all) return level_parameter(codec) >= 0 ? PROGRESS_LEVELS : PROGRESS_NONE;
-    if (s != &ti_select_topk && s != &ti_select_threshold && s != &ti_select_mstopk) return PROGRESS_NONE;
-    return codec->quantizer == &ti_quant_sign ? PROGRESS_SIGN : PROGRESS_SQUARES;
+    const tithe_quantizer *q = codec->quantizer;
+    if (takes_all(codec)) return level_parameter(codec) >= 0 ? PROGRESS_LEVELS : PROGRESS_NONE;
+    switch (codec->selector->picks) {
+    case TITHE_PICKS_LARGEST: return q->common == TITHE_COMMON_MEAN ? PROGRESS_SIGN : PROGRESS_SQUARES;
+    case TITHE_PICKS_OPTIMAL: return q->exact ? PROGRESS_WATER : PROGRESS_NONE;
+    default: return PROGRESS_NONE;
+    }
 }
 
 const char *ti_progress_refuse(const tithe_codec *codec)
 {
-    enum { RULE = 2, PER = 3 };
     const tithe_selector *s = codec->selector;
     if (codec->type != TITHE_F32) return "A tuner looks at floats: leave out type=f64.";
-    if (s == &ti_select_topk && codec->selector_params[PER] == 1)
-        return "cat takes one level for the whole vector: leave out per=layer.";
-    if (s == &ti_select_topk && codec->selector_params[RULE] == 1)
-        return "rule=l2 finds its own level: leave it out, or use --tuner fixed.";
+    const char *why = s->untunable ? s->untunable(codec->selector_params) : NULL;
+    if (why) return why;
     if (ti_progress_kind(codec) == PROGRESS_NONE) {
-        if (s == &ti_select_all)
+        if (takes_all(codec))
             return "There is no level to choose: cat tunes topk, mstopk, threshold, stochastic|raw, and "
                    "dither or "
                    "natdither.";
-        if (s == &ti_select_stochastic)
+        if (s->picks == TITHE_PICKS_OPTIMAL)
             return "cat tunes stochastic|raw: another quantizer would spoil its exact entries.";
         return "cat cannot tell what a level of this selector buys: use topk, mstopk, threshold or "
                "stochastic.";

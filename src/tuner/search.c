@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "codec/quant.h"
+#include "base/bytes.h"
 
 double ti_search_bits(const tithe_tuner_call *call, double level)
 {
@@ -26,8 +26,8 @@ static double slack_of(const tithe_tuner_call *call)
     const tithe_quantizer *const *known = tithe_quantizers();
     while (*known && *known != codec->quantizer) known++;
     if (!*known) return INFINITY; /* nothing is known of somebody's own */
-    const bool buckets = codec->quantizer == &ti_quant_dither || codec->quantizer == &ti_quant_natdither;
-    return 16 + (buckets ? 32 : 0) + (codec->selector->shares ? 32 : 0);
+    const bool norms = codec->quantizer->common == TITHE_COMMON_NORM;
+    return 16 + (norms ? 32 : 0) + (codec->selector->shares ? 32 : 0);
 }
 
 static double growth_of(const cat_search *s, double first, double last)

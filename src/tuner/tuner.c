@@ -32,7 +32,7 @@ static const char *fixed_refuse(const tithe_codec *codec)
 {
     return codec->has_level
                ? NULL
-               : "A fixed level has to be stated: write keep=, k= or lambda=, or use --tuner cat.";
+               : "A fixed level has to be stated: write keep=, k= or lambda=, or use `tuner=cat`.";
 }
 
 static size_t fixed_scratch(const tithe_codec *codec, size_t n)

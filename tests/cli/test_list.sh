@@ -69,7 +69,7 @@ json 'tuners' "$well_formed" '{v["kind"] for v in j} == {"tuner"}' '{v["name"] f
 works 'tuners' "$TITHE" list tuners
 holds 'tuners' out '^  cat '
 
-for kind in feedback schemes collectives leaders transports estimators averages step-sizes models; do
+for kind in feedback schemes collectives leaders transports estimators samplings averages step-sizes models; do
     works "$kind" "$TITHE" list "$kind" --json -
     json "$kind" "$well_formed" 'len(j) >= 3' 'all(v["summary"] for v in j)'
     works "$kind" "$TITHE" list "$kind"

@@ -7,23 +7,12 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
-from support import HANG, happens
+from support import HANG, check, finish, happens
 
 tithe = os.path.abspath(os.environ["TITHE"])
-failures = 0
-checks = 0
-
-
-def expect(condition, what):
-    global failures, checks
-    checks += 1
-    if not condition:
-        failures += 1
-        print("FAIL:", what)
 
 
 def run(*arguments, **environment):
@@ -36,23 +25,23 @@ def train(*arguments, status=0, **environment):
     """The JSON of a run that ends as it should and says nothing on the way."""
     code, out, err = run("train", *arguments, "--json", "-", **environment)
     what = " ".join(arguments)
-    expect(code == status, f"{what}: exit status {code} in place of {status}: {err}")
-    expect(not err, f"{what}: standard error is not empty: {err}")
+    check(code == status, f"{what}: exit status {code} in place of {status}: {err}")
+    check(not err, f"{what}: standard error is not empty: {err}")
     try:
         return json.loads(out)
     except ValueError:
-        expect(False, f"{what}: standard output is not JSON alone: {out[:200]}")
+        check(False, f"{what}: standard output is not JSON alone: {out[:200]}")
         return {}
 
 
 def refused(what, pattern, *arguments, files=()):
     code, out, err = run(*arguments)
-    expect(code == 2, f"{what}: exit status {code} in place of 2: {err}")
-    expect(not out, f"{what}: standard output is not empty: {out[:100]}")
-    expect(err.count("\n") == 1 and err.startswith("tithe "), f"{what}: not one sentence: {err}")
-    expect(re.search(pattern, err), f"{what}: '{pattern}' is not in: {err}")
+    check(code == 2, f"{what}: exit status {code} in place of 2: {err}")
+    check(not out, f"{what}: standard output is not empty: {out[:100]}")
+    check(err.count("\n") == 1 and err.startswith("tithe "), f"{what}: not one sentence: {err}")
+    check(re.search(pattern, err), f"{what}: '{pattern}' is not in: {err}")
     for file in files:
-        expect(not os.path.exists(file), f"{what}: left {file} behind")
+        check(not os.path.exists(file), f"{what}: left {file} behind")
 
 
 def write(path, text):
@@ -85,70 +74,70 @@ def contract():
                     ["--codec", "natural", "--downlink", "natural", "--estimator", "sgd"]):
         j = train(*SMALL, "--steps", "20", *options)
         for key, kind in kinds.items():
-            expect(isinstance(j.get(key), kind) and not isinstance(j.get(key), bool),
-                   f"{options}: {key} is {j.get(key)!r}")
-        expect("target_reached" in j and j["target_reached"] is None, f"{options}: target_reached without a target")
-        expect(re.fullmatch("[0-9a-f]{16}", j["model_hash"]), "model_hash is no hash")
-        expect(j["transport"] == "inproc" and j["tuner"] == "fixed" and j["steps"] == 20, "transport, tuner, steps")
-        expect(j["cost"] == 8 * j["uplink_bytes"], "bits are the default cost")
-    expect((j["scheme"], j["codec"]) == ("star", "all|natural"), "scheme and codec of a run both ways")
+            check(isinstance(j.get(key), kind) and not isinstance(j.get(key), bool),
+                  f"{options}: {key} is {j.get(key)!r}")
+        check("target_reached" in j and j["target_reached"] is None, f"{options}: target_reached without a target")
+        check(re.fullmatch("[0-9a-f]{16}", j["model_hash"]), "model_hash is no hash")
+        check(j["transport"] == "inproc" and j["tuner"] == "fixed" and j["steps"] == 20, "transport, tuner, steps")
+        check(j["cost"] == 8 * j["uplink_bytes"], "bits are the default cost")
+    check((j["scheme"], j["codec"]) == ("star", "all|natural"), "scheme and codec of a run both ways")
     j = train(*SMALL, "--steps", "3", "--l2", "0")
-    expect(j["gap"] is None, "gap without a penalty")
+    check(j["gap"] is None, "gap without a penalty")
     j = train(*SMALL, "--steps", "3", "--model", "least-squares")
-    expect(j["accuracy"] is None, "accuracy of numbers")
+    check(j["accuracy"] is None, "accuracy of numbers")
     j = train(*SMALL, "--steps", "3", "--model", "nonconvex-logistic")
-    expect(j["gap"] is None and j["accuracy"] > 0.5, "a model that is not convex")
+    check(j["gap"] is None and j["accuracy"] > 0.5, "a model that is not convex")
     j = train(*SMALL, "--steps", "200", "--target-loss", "0.6")
-    expect(j["target_reached"] is True and j["loss"] <= 0.6 and j["steps"] < 200, "a target that is reached")
+    check(j["target_reached"] is True and j["loss"] <= 0.6 and j["steps"] < 200, "a target that is reached")
     j = train(*SMALL, "--steps", "5", "--target-loss", "0.01", status=1)
-    expect(j["target_reached"] is False and j["steps"] == 5, "a target that is missed")
+    check(j["target_reached"] is False and j["steps"] == 5, "a target that is missed")
     j = train(*SMALL, "--steps", "500", "--target-gap", "1e-2", "--l2", "0.01")
-    expect(j["target_reached"] is True and j["gap"] <= 1e-2, "a gap that is reached")
+    check(j["target_reached"] is True and j["gap"] <= 1e-2, "a gap that is reached")
 
 
 def numbers():
     """Bytes and cost by hand: 10 steps of 4 workers, 5 entries each."""
     j = train(*SMALL, "--steps", "10", "--codec", "topk:k=5", "--cost", "packet:c0=64,c1=576,payload=512")
-    expect(j["cost"] == 40 * 640 and j["downlink_cost"] == 40 * 640, "one packet for each message")
-    expect(j["paper_bits"] == 40 * 5 * (32 + 6), "the paper's bits")
+    check(j["cost"] == 40 * 640 and j["downlink_cost"] == 40 * 640, "one packet for each message")
+    check(j["paper_bits"] == 40 * 5 * (32 + 6), "the paper's bits")
     dense = train(*SMALL, "--steps", "10")
-    expect(dense["uplink_bytes"] == dense["downlink_bytes"] == j["downlink_bytes"], "raw frames on the way back")
+    check(dense["uplink_bytes"] == dense["downlink_bytes"] == j["downlink_bytes"], "raw frames on the way back")
     frame = dense["uplink_bytes"] / 40
-    expect(240 < frame <= 240 + 12, f"a raw frame of 60 numbers has {frame} bytes")
-    expect(dense["sent_bytes"] == 10 * 2 * 3 * 240, "bytes of a ring")
-    expect(j["uplink_bytes"] < 40 * 40, "five entries are short")
+    check(240 < frame <= 240 + 12, f"a raw frame of 60 numbers has {frame} bytes")
+    check(dense["sent_bytes"] == 10 * 2 * 3 * 240, "bytes of a ring")
+    check(j["uplink_bytes"] < 40 * 40, "five entries are short")
     paper = train(*SMALL, "--steps", "10", "--codec", "topk:k=5", "--count", "paper")
-    expect(paper["cost"] == paper["paper_bits"], "--count paper")
+    check(paper["cost"] == paper["paper_bits"], "--count paper")
 
 
 def files():
     options = [*SMALL, "--estimator", "sgd", "--codec", "topk:k=5|natural", "--epochs", "3", "--average", "tail"]
     code, out, err = run("train", *options, "--trace", "a run's trace.csv", "--report", "run.html", "--json", "run.json")
-    expect(code == 0 and not err and "model " in out, f"files: {code} {err}")
+    check(code == 0 and not err and "model " in out, f"files: {code} {err}")
     j = json.load(open("run.json", encoding="utf-8"))
     with open("run.html", encoding="utf-8") as file:
         page = file.read()
-    expect(page.lstrip().lower().startswith("<!doctype html") and page.rstrip().endswith("</html>"), "report")
+    check(page.lstrip().lower().startswith("<!doctype html") and page.rstrip().endswith("</html>"), "report")
     said = facts("a run's trace.csv")
     for key, value in {"model_hash": j["model_hash"], "codec": "topk:k=5|natural:scale=contractive", "feedback": "ec", "workers": "4",
                        "estimator": "sgd", "seed": "1", "scheme": "gather"}.items():
-        expect(said.get(key) == value, f"the trace says {key}: {said.get(key)}")
+        check(said.get(key) == value, f"the trace says {key}: {said.get(key)}")
     table = rows("a run's trace.csv")
     last = dict(zip(table[0], table[-1]))
-    expect(float(last["step"]) == j["steps"] and float(last["loss"]) == j["loss"], "the last line is the result")
-    expect(float(table[1][0]) == 0 and all(len(row) == len(table[0]) for row in table), "lines of the trace")
-    expect(run("inspect", "a run's trace.csv")[0] == 0, "inspect reads the trace")
-    expect(run("report", "a run's trace.csv", "--output", "again.html")[0] in (0, 2), "report reads the trace")
+    check(float(last["step"]) == j["steps"] and float(last["loss"]) == j["loss"], "the last line is the result")
+    check(float(table[1][0]) == 0 and all(len(row) == len(table[0]) for row in table), "lines of the trace")
+    check(run("inspect", "a run's trace.csv")[0] == 0, "inspect reads the trace")
+    check(run("report", "a run's trace.csv", "--output", "again.html")[0] in (0, 2), "report reads the trace")
 
     # The command that the trace records does the same again.
     words = shlex.split(said["command"])
-    expect(words[0] == "tithe" and "a run's trace.csv" in words, f"command: {said['command']}")
+    check(words[0] == "tithe" and "a run's trace.csv" in words, f"command: {said['command']}")
     os.remove("run.json")
-    expect(run(*words[1:])[0] == 0, f"it does not run again: {said['command']}")
-    expect(json.load(open("run.json", encoding="utf-8"))["model_hash"] == j["model_hash"], "the command, again")
+    check(run(*words[1:])[0] == 0, f"it does not run again: {said['command']}")
+    check(json.load(open("run.json", encoding="utf-8"))["model_hash"] == j["model_hash"], "the command, again")
     seed = train(*options, "--seed", "18446744073709551615", "--trace", "seed.csv")
-    expect(facts("seed.csv")["seed"] == "18446744073709551615", "a long seed")
-    expect(seed["model_hash"] != j["model_hash"], "another seed, the same model")
+    check(facts("seed.csv")["seed"] == "18446744073709551615", "a long seed")
+    check(seed["model_hash"] != j["model_hash"], "another seed, the same model")
 
     # A long run that cannot leave its files behind is refused at once.
     forever = [*SMALL, "--steps", "1000000000"]
@@ -165,11 +154,11 @@ def determinism():
     for method in (["--estimator", "lsvrg", "--codec", "threshold:lambda=0.1"],
                    ["--codec", "topk:keep=0.05|natural"], ["--codec", "all|dither:s=7", "--downlink", "natural"]):
         plain = train(*options, *method, "--threads", "1")["model_hash"]
-        expect(train(*options, *method, "--threads", "2")["model_hash"] == plain, f"{method}: two threads")
+        check(train(*options, *method, "--threads", "2")["model_hash"] == plain, f"{method}: two threads")
         for kernels in ("ref", "avx2", "avx512", "neon"):
             code, out, err = run("train", *options, *method, "--json", "-", TITHE_KERNELS=kernels)
-            expect(code == 0 and json.loads(out)["model_hash"] == plain, f"{method}: kernels {kernels}: {err}")
-        expect(train(*options, *method, "--seed", "2")["model_hash"] != plain, f"{method}: another seed")
+            check(code == 0 and json.loads(out)["model_hash"] == plain, f"{method}: kernels {kernels}: {err}")
+        check(train(*options, *method, "--seed", "2")["model_hash"] != plain, f"{method}: another seed")
 
 
 def interrupted(arguments, begun, cache="."):
@@ -179,7 +168,7 @@ def interrupted(arguments, begun, cache="."):
             os.remove(path)
     process = subprocess.Popen([tithe, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env={**os.environ, "XDG_CACHE_HOME": os.path.abspath(cache)})
-    expect(happens(lambda: os.path.exists(begun) or process.poll() is not None, f"{begun} is written"), "Ctrl-C: the run begins")
+    check(happens(lambda: os.path.exists(begun) or process.poll() is not None, f"{begun} is written"), "Ctrl-C: the run begins")
     process.send_signal(signal.SIGINT)
     try:
         out, err = process.communicate(timeout=HANG)
@@ -193,41 +182,41 @@ def ctrl_c():
     for estimator in ("full", "sgd"):
         code, out, err = interrupted(["train", *SMALL, "--estimator", estimator, "--steps", "1" + 15 * "0", "--trace", "cut.csv",
                                       "--report", "cut.html", "--json", "-", "--checkpoint", "cut.checkpoint", "--every", "100"], "cut.checkpoint")
-        expect(code == 0 and not err, f"Ctrl-C, {estimator}: exit status {code}: {err}")
+        check(code == 0 and not err, f"Ctrl-C, {estimator}: exit status {code}: {err}")
         j = json.loads(out)
         table = rows("cut.csv")
-        expect(j["stopped"] is True and 0 < j["steps"] < 1e15, f"Ctrl-C, {estimator}: {j['steps']} steps")
-        expect(float(table[-1][0]) == j["steps"] and len(table[-1]) == len(table[0]), "Ctrl-C: the trace ends in a whole line")
-        expect(facts("cut.csv")["model_hash"] == j["model_hash"] and "ended" in facts("cut.csv"), "Ctrl-C: facts at the end")
-        expect(run("inspect", "cut.csv")[0] == 0 and os.path.getsize("cut.html") > 1000, "Ctrl-C: trace and report")
+        check(j["stopped"] is True and 0 < j["steps"] < 1e15, f"Ctrl-C, {estimator}: {j['steps']} steps")
+        check(float(table[-1][0]) == j["steps"] and len(table[-1]) == len(table[0]), "Ctrl-C: the trace ends in a whole line")
+        check(facts("cut.csv")["model_hash"] == j["model_hash"] and "ended" in facts("cut.csv"), "Ctrl-C: facts at the end")
+        check(run("inspect", "cut.csv")[0] == 0 and os.path.getsize("cut.html") > 1000, "Ctrl-C: trace and report")
     write("two.txt", f"all: {shlex.join(SMALL)}\nlong: --estimator sgd --steps 1000000000000000\nnever: --steps 5\n")
     # The first run keeps the minimum that it finds, before its first step.
     code, out, err = interrupted(["compare", "two.txt", "--report", "cut.html", "--json", "-"], "cut.cache/tithe", "cut.cache")
-    expect(code == 0 and not err, f"Ctrl-C, compare: exit status {code}: {err}")
-    expect([r["name"] for r in json.loads(out)["runs"]] == ["long"], "Ctrl-C, compare: the runs so far")
+    check(code == 0 and not err, f"Ctrl-C, compare: exit status {code}: {err}")
+    check([r["name"] for r in json.loads(out)["runs"]] == ["long"], "Ctrl-C, compare: the runs so far")
 
 
 def early_targets():
     """A target is noticed soon after it is reached, however long the run might have been."""
     j = train("--data", "w8a-like:scale=0.2", "--workers", "10", "--estimator", "sgd", "--target-loss", "0.5")
-    expect(j["target_reached"] is True and 0.4 < j["loss"] <= 0.5, f"a target that is passed: {j['steps']} steps, {j['loss']}")
+    check(j["target_reached"] is True and 0.4 < j["loss"] <= 0.5, f"a target that is passed: {j['steps']} steps, {j['loss']}")
 
 
 def divergence():
     for estimator in ("full", "sgd"):
         code, out, err = run("train", "--data", "a9a-like:scale=0.02", "--workers", "4", "--estimator", estimator,
                              "--step-size", "1000", "--steps", "3000", "--trace", "bad.csv", "--report", "bad.html", "--json", "bad.json")
-        expect(code == 1 and err.count("\n") == 1, f"divergence, {estimator}: exit status {code}: {err}")
-        expect(re.search(r"step \d+", err) and "--step-size" in err, f"divergence, {estimator}: {err}")
+        check(code == 1 and err.count("\n") == 1, f"divergence, {estimator}: exit status {code}: {err}")
+        check(re.search(r"step \d+", err) and "--step-size" in err, f"divergence, {estimator}: {err}")
         hint = float(re.search(r"--step-size ([0-9.e+-]*[0-9])", err).group(1))
-        expect(hint < 5, f"divergence, {estimator}: a hint that diverges, too: {err}")
-        expect(json.load(open("bad.json", encoding="utf-8"))["steps"] < 3000, "divergence: it went on")
-        expect("diverged" in facts("bad.csv").get("ended", "") and os.path.getsize("bad.html") > 1000, "divergence: files")
+        check(hint < 5, f"divergence, {estimator}: a hint that diverges, too: {err}")
+        check(json.load(open("bad.json", encoding="utf-8"))["steps"] < 3000, "divergence: it went on")
+        check("diverged" in facts("bad.csv").get("ended", "") and os.path.getsize("bad.html") > 1000, "divergence: files")
 
 
 def bad_data():
     good = "+1 1:0.5 3:1\n-1 2:1\n+1 1:1\n"
-    expect(train("--data", write("good.txt", good), "--steps", "2")["steps"] == 2, "a small file")
+    check(train("--data", write("good.txt", good), "--steps", "2")["steps"] == 2, "a small file")
     for name, text, pattern in (
             ("zero", good + "-1 0:1\n", "zero, line 4"), ("descending", good + "-1 3:1 2:1\n", "descending, line 4"),
             ("twice", good + "-1 3:1 3:1\n", "twice, line 4"), ("nan", good + "-1 3:nan\n", "nan, line 4"),
@@ -236,7 +225,7 @@ def bad_data():
             ("one", "+1 1:1\n+1 2:1\n", "one"), ("empty", "", "empty"), ("blank", "\n\n", "blank")):
         refused(f"data, {name}", pattern, "train", "--data", write(name, text), "--steps", "2", "--trace", "left.csv")
     packed = lzma.compress((good * 1000).encode())
-    expect(train("--data", write("good.xz", packed), "--steps", "2")["steps"] == 2, "a packed file")
+    check(train("--data", write("good.xz", packed), "--steps", "2")["steps"] == 2, "a packed file")
     refused("truncated xz", "cut.xz", "train", "--data", write("cut.xz", packed[:-20]), "--steps", "2")
     refused("no data", "--data", "train")
     refused("missing data", "no-such-set", "train", "--data", "no-such-set")
@@ -263,22 +252,22 @@ def compare():
     write("runs.txt", "# two runs\ntitle: Two runs\n\nall: --data 'gen:sparse:rows=400,features=60,density=0.2' --workers 4 "
                       "--steps 30 --codec topk:k=5\ndense: --codec all|raw\r\n  top-k:\n\"odd\": --seed 3\n")
     code, out, err = run("compare", "runs.txt", "--json", "-", "--report", "both.html")
-    expect(code == 0 and not err, f"compare: exit status {code}: {err}")
+    check(code == 0 and not err, f"compare: exit status {code}: {err}")
     runs = json.loads(out)["runs"]
-    expect([r["name"] for r in runs] == ["dense", "top-k", '"odd"'], "names of the runs")
-    expect(runs[0]["codec"] == "all|raw" and runs[1]["codec"] == "topk:k=5|raw", "a run's own option wins")
+    check([r["name"] for r in runs] == ["dense", "top-k", '"odd"'], "names of the runs")
+    check(runs[0]["codec"] == "all|raw" and runs[1]["codec"] == "topk:k=5|raw", "a run's own option wins")
     alone = train(*SMALL, "--steps", "30", "--codec", "topk:k=5")
-    expect(runs[1]["model_hash"] == alone["model_hash"] and set(alone) < set(runs[1]), "the same as train alone")
+    check(runs[1]["model_hash"] == alone["model_hash"] and set(alone) < set(runs[1]), "the same as train alone")
     with open("both.html", encoding="utf-8") as file:
-        expect("Two runs" in file.read(), "the title")
+        check("Two runs" in file.read(), "the title")
     code, out, err = run("compare", "runs.txt")
-    expect(code == 0 and "cheaper" in out and "top-k" in out, "the table")
+    check(code == 0 and "cheaper" in out and "top-k" in out, "the table")
     write("slower.txt", f"all: {shlex.join(SMALL)} --steps 60\ndense:\nboth: --codec natural --downlink natural\n")
     code, out, err = run("compare", "slower.txt")
-    expect(code == 0 and re.search(r"both took [0-9.]+ times the steps.* predicted: at most 1\.16 times", out), f"the slowdown: {out}")
+    check(code == 0 and re.search(r"both took [0-9.]+ times the steps.* predicted: at most 1\.16 times", out), f"the slowdown: {out}")
     write("missed.txt", f"all: {shlex.join(SMALL)} --steps 3\na: --target-loss 0.001\nb:\n")
     code, out, err = run("compare", "missed.txt", "--json", "-")
-    expect(code == 1 and [r["target_reached"] for r in json.loads(out)["runs"]] == [False, None], "a target that is missed")
+    check(code == 1 and [r["target_reached"] for r in json.loads(out)["runs"]] == [False, None], "a target that is missed")
 
     head = f"# first line\nall: {shlex.join(SMALL)} --steps 1000000000\nfine: --seed 2\n"
     for name, text, pattern in (
@@ -303,18 +292,18 @@ def examples():
     """Those of --help, shortened."""
     for verb in ("train", "compare"):
         code, out, err = run(verb, "--help")
-        expect(code == 0 and "--json FILE" in out, f"{verb} --help")
+        check(code == 0 and "--json FILE" in out, f"{verb} --help")
         for line in out.split("Examples:")[1].strip().splitlines():
             words = shlex.split(line)
-            expect(words[:2] == ["tithe", verb], f"{verb} --help: {line}")
+            check(words[:2] == ["tithe", verb], f"{verb} --help: {line}")
             if verb == "compare" and not os.path.exists(words[2]):
                 continue
             if verb == "train":
                 words += ["--steps", "20"]
                 words[words.index("--data") + 1] += ":scale=0.1"
             code, out, err = run(*words[1:])
-            expect(code in (0, 1) if "--target-gap" in words else code == 0, f"{line}: exit status {code}: {err}")
-            expect(not err, f"{line}: {err}")
+            check(code in (0, 1) if "--target-gap" in words else code == 0, f"{line}: exit status {code}: {err}")
+            check(not err, f"{line}: {err}")
 
 
 with tempfile.TemporaryDirectory() as room:
@@ -324,5 +313,4 @@ with tempfile.TemporaryDirectory() as room:
         test()
         print(f"{test.__name__}: {time.time() - start:.1f} s")
     os.chdir("/")
-print(f"{failures} of {checks} checks failed" if failures else f"{checks} checks passed")
-sys.exit(failures > 0)
+finish()

@@ -22,7 +22,7 @@ enum {
 static void expect_promise(promise p)
 {
     tithe_codec *codec = codec_of(p.spec);
-    const tithe_claims c = tithe_codec_claims(codec, p.n);
+    const tithe_claims c = claims_of(codec, p.n);
     expect(fabs(c.omega - p.omega) <= 1e-12 * (1 + p.omega), "%s: omega is %.15g instead of %.15g", p.spec,
            c.omega, p.omega);
     expect(fabs(c.delta - p.delta) <= 1e-12 * (1 + fabs(p.delta)), "%s: delta is %.15g instead of %.15g",
@@ -119,7 +119,7 @@ static void stochastic_with_a_contractive_quantizer(void **state)
             for (double f = k / 100.0; f <= 1; f += 1e-5)
                 for (int whole = 0; whole < 2; whole++) least = fmin(least, f - whole * lost * f * (2 - f));
             tithe_codec *codec = codec_of(spec);
-            const double delta = tithe_codec_claims(codec, 100).delta;
+            const double delta = claims_of(codec, 100).delta;
             expect(fabs(delta - least) < 1e-4, "%s: delta is %.9g instead of %.9g", spec, delta, least);
             tithe_codec_free(codec);
         }
@@ -134,7 +134,7 @@ static void ask_for_sense(const tithe_codec *codec, void *context)
     const char *spec = tithe_codec_spec(codec);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const size_t n = sizes[i];
-        const tithe_claims c = tithe_codec_claims(codec, n);
+        const tithe_claims c = claims_of(codec, n);
         expect(c.omega >= 0 && isfinite(c.omega), "%s n=%zu: omega = %g", spec, n, c.omega);
         expect(c.delta <= 1 && isfinite(c.delta), "%s n=%zu: delta = %g", spec, n, c.delta);
         expect(c.Delta >= 0 && isfinite(c.Delta), "%s n=%zu: Delta = %g", spec, n, c.Delta);
@@ -165,7 +165,7 @@ static void ask_for_fixed_sizes(const tithe_codec *codec, void *context)
 {
     (void)context;
     rig r = rig_make(codec, 333, 0);
-    const bool fixed = tithe_codec_claims(codec, 333).traits & F;
+    const bool fixed = claims_of(codec, 333).traits & F;
     size_t first = 0;
     bool differs = false;
     for (input_kind k = 0; k < KINDS; k++) {
@@ -199,7 +199,7 @@ static void ask_the_deterministic(const tithe_codec *codec, void *context)
         for (input_kind k = 0; k < KINDS; k++) {
             rig r = rig_make(codec, n, 0);
             rig_fill(&r, k);
-            const tithe_claims c = tithe_codec_claims(codec, n);
+            const tithe_claims c = claims_of(codec, n);
             bool in_range = true;
             double energy = 0, sent = 0, error = 0;
             for (size_t i = 0; i < n; i++) {

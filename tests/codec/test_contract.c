@@ -29,7 +29,7 @@ static void expect_no_frame(const rig *r)
 static void expect_range_has_a_reason(const rig *r)
 {
     const bool whole_norm = strstr(tithe_codec_spec(r->codec), "scale=norm") != NULL;
-    expect(largest_of(r) > tithe_codec_claims(r->codec, r->n).largest || whole_norm ||
+    expect(largest_of(r) > claims_of(r->codec, r->n).largest || whole_norm ||
                tithe_codec_selector(r->codec)->shares,
            "%s refuses n=%zu although every number is in its range: %s", RIG_SAYS(r));
     expect_no_frame(r);
@@ -48,7 +48,7 @@ static void expect_sizes(const rig *r)
     if (r->n < 1u << 28)
         expect(i->header_bytes + 4 <= (r->call.form == TITHE_EXCHANGE ? 14 : 24), "%s n=%zu%s: a long header",
                RIG_SAYS(r));
-    const bool fixed = tithe_codec_claims(r->codec, r->n).traits & TITHE_FIXED_SIZE;
+    const bool fixed = claims_of(r->codec, r->n).traits & TITHE_FIXED_SIZE;
     if (fixed && !source_is(r->codec, TITHE_INDICES_GIVEN)) {
         /* length() leaves room for the longest step number and s: the rest is known to the byte. */
         const size_t most = tithe_codec_length(r->codec, r->n, i->entries, r->call.form);

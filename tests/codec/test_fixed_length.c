@@ -51,7 +51,7 @@ static unsigned check_codec(const char *spec, const float *x)
         made++;
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             const size_t n = lengths[l], fixed = tithe_codec_fixed_length(codec, n);
-            const bool claimed = tithe_codec_claims(codec, n).traits & TITHE_FIXED_SIZE;
+            const bool claimed = claims_of(codec, n).traits & TITHE_FIXED_SIZE;
             expect((fixed > 0) == claimed, "%s, n = %zu: %zu bytes, and %s fixed", spec, n, fixed,
                    claimed ? "it is" : "it is not");
             for (size_t k = 0; fixed && k < sizeof steps / sizeof *steps; k++) {

@@ -1,5 +1,6 @@
 /* test_remote.c - collectives over a transport: queues, with threads in place of processes
  * that hold one rank or several. Same bits and same bytes as with all ranks in one place. */
+#include "coll/coll.h"
 #include "coll/ranks.h"
 #include "queues.h"
 
@@ -80,8 +81,12 @@ static void check_reduce(const tithe_collective *how, unsigned size, size_t n, u
         messages += all[p].comm.sent_messages;
         free(all[p].scratch_vector);
     }
-    expect(bytes == reduce_bytes(size, n) && messages == reduce_messages(how->name, size),
-           "%s, %u ranks: %llu bytes", how->name, size, (unsigned long long)bytes);
+    tithe_rounds stated;
+    tithe_rounds_start(&stated);
+    how->reduce_rounds(size, (double)n, &stated);
+    expect(bytes == reduce_bytes(size, n) && (double)messages == tithe_rounds_messages(&stated),
+           "%s, %u ranks: %llu bytes in %llu messages", how->name, size, (unsigned long long)bytes,
+           (unsigned long long)messages);
     for (size_t i = 0; i < n; i++)
         for (unsigned r = 0; r < size; r++)
             expect(bits_of_float(y[r * n + i]) == bits_of_float(replayed(how->name, x, size, n, i)),
@@ -101,6 +106,16 @@ static void sums_are_the_same_over_a_transport(void **state)
         for (unsigned s = 0; (*how)->ordered && s < sizeof sizes / sizeof *sizes; s++)
             for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
                 for (unsigned most = 1; most <= 3; most++) check_reduce(*how, sizes[s], lengths[l], most);
+}
+
+/* Parts of several pieces, the last of which is short, and of one that is just full; parts differ by one number. */
+static void long_parts_go_in_pieces(void **state)
+{
+    (void)state;
+    static const size_t parts[] = {COLL_PIECE + 1, 2 * COLL_PIECE, 2 * COLL_PIECE + 1000};
+    const tithe_collective *ring = collective_of("ring");
+    for (unsigned size = 2; size <= 5; size++)
+        for (unsigned i = 0; i < 3; i++) check_reduce(ring, size, size * parts[i] + (i == 2), 1);
 }
 
 static void check_gather(const tithe_collective *how, unsigned size, unsigned most)
@@ -247,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_the_same_over_a_transport),
+        cmocka_unit_test(long_parts_go_in_pieces),
         cmocka_unit_test(blocks_arrive_over_a_transport),
         cmocka_unit_test(a_block_reaches_everybody_over_a_transport),
         cmocka_unit_test(too_long_a_block_is_refused),

@@ -102,7 +102,7 @@ static void add_to_account(account *a, const twin *t, const group *g, unsigned l
     tithe_codec *given = codec_of("given|raw");
     const double values = (double)tithe_codec_length(given, t->n, t->k, TITHE_EXCHANGE);
     tithe_codec_free(given);
-    const tithe_collective *c = collective_of(tithe_exchange_last(g->ex).collective);
+    const tithe_collective *c = collective_of(last_of(g->ex).collective);
     a->up += t->ranks * values + index;
     a->paper += 32.0 * (double)((t->ranks + 1) * t->k + (how == VARIANCE ? t->ranks : 0));
     const tithe_blocks stats = {.count = t->ranks, .length = automatic ? 16 : 8};
@@ -115,7 +115,7 @@ static void add_to_account(account *a, const twin *t, const group *g, unsigned l
 
 static void check_account(const group *g, const account *a, const char *what)
 {
-    const tithe_exchange_totals t = tithe_exchange_total(g->ex);
+    const tithe_exchange_totals t = totals_of(g->ex);
     expect(t.uplink_bytes == a->up && t.sent_bytes == a->sent && t.paper_bits == a->paper,
            "%s: up %g (%g), sent %g (%g), paper %g (%g)", what, t.uplink_bytes, a->up, t.sent_bytes, a->sent,
            t.paper_bits, a->paper);
@@ -153,7 +153,7 @@ static void check_run(unsigned ranks, size_t n, const char *leader, const char *
         twin_form(t, x, gamma);
         group_put_all(g, x, gamma);
         group_finish(g);
-        const tithe_exchange_record last = tithe_exchange_last(g->ex);
+        const tithe_exchange_record last = last_of(g->ex);
         const rule how = strcmp(last.reason, "variance") == 0 ? VARIANCE : ROUND_ROBIN;
         if (strcmp(leader, "auto") != 0) assert_string_equal(last.reason, leader);
         const unsigned wanted_leader = how == VARIANCE ? most_energy(t) : turns++ % ranks;
@@ -201,12 +201,12 @@ static void variance_finds_the_loudest(void **state)
     const float equal[] = {1, -2, 0, 0, 0, 2, 1, 0, -1, 0, 0, 2};
     group_put_all(g, equal, 1);
     group_finish(g);
-    assert_int_equal(tithe_exchange_last(g->ex).leader, 0);
+    assert_int_equal(last_of(g->ex).leader, 0);
     /* applied at 0 and 1; left: rank 1 has 1 at 2, rank 2 has 2 at 3 */
     const float zeros[12] = {0};
     group_put_all(g, zeros, 1);
     group_finish(g);
-    assert_int_equal(tithe_exchange_last(g->ex).leader, 2);
+    assert_int_equal(last_of(g->ex).leader, 2);
     assert_true(g->update[3] == (float)(2.0 / 3));
     group_free(g);
 }
@@ -233,7 +233,7 @@ static void auto_tries_both(void **state)
                         loud ? (float)(roll_gauss(&d) * (r == 2 ? 10 : 0.01)) : (float)((i + k) % 7);
             group_put_all(g, x, 0.5);
             group_finish(g);
-            const bool by_variance = strcmp(tithe_exchange_last(g->ex).reason, "variance") == 0;
+            const bool by_variance = strcmp(last_of(g->ex).reason, "variance") == 0;
             if (k < 16) assert_int_equal(by_variance, k % 2);
             variance += k >= 16 && by_variance;
         }
@@ -255,8 +255,8 @@ static void check_quantized(const char *spec, unsigned ranks, size_t n, const ch
         twin_form(t, x, 0.25);
         group_put_all(g, x, 0.25);
         group_finish(g);
-        const unsigned who = (unsigned)tithe_exchange_last(g->ex).leader;
-        assert_string_equal(tithe_exchange_last(g->ex).collective, "direct");
+        const unsigned who = (unsigned)last_of(g->ex).leader;
+        assert_string_equal(last_of(g->ex).collective, "direct");
         assert_int_equal(who, strcmp(leader, "variance") == 0 ? most_energy(t) : k % ranks);
         uint32_t at[LONGEST];
         memcpy(at, t->top[who], sizeof at);
@@ -290,6 +290,7 @@ static void owners_quantize_once(void **state)
         for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             check_quantized("topk:keep=0.1|natural", sizes[s], lengths[l], "round-robin");
             check_quantized("topk:keep=0.1|f16", sizes[s], lengths[l], "variance");
+            check_quantized("topk:keep=0.1|bf16", sizes[s], lengths[l], "round-robin");
         }
 }
 
@@ -311,7 +312,7 @@ static void collectives_change_between_steps(void **state)
         group_finish(changing);
         group_put_all(constant, x, 0.25);
         group_finish(constant);
-        assert_string_equal(tithe_exchange_last(changing->ex).collective, name);
+        assert_string_equal(last_of(changing->ex).collective, name);
         for (unsigned r = 0; r < RANKS; r++)
             assert_true(
                 same_floats(tithe_exchange_kept(changing->ex, r), tithe_exchange_kept(constant->ex, r), N));
@@ -321,7 +322,7 @@ static void collectives_change_between_steps(void **state)
     }
     assert_int_equal(tithe_exchange_switch(changing->ex, "allgather", &changing->error), TITHE_E_SPEC);
     assert_int_equal(tithe_exchange_switch(changing->ex, "native", &changing->error), TITHE_E_SPEC);
-    assert_string_equal(tithe_exchange_last(changing->ex).collective, collectives[3]);
+    assert_string_equal(last_of(changing->ex).collective, collectives[3]);
     group_free(changing);
     group_free(constant);
 }
@@ -352,7 +353,7 @@ static void threads_change_nothing(void **state)
         assert_true(same_floats(one->update, four->update, N));
         free(x);
     }
-    assert_true(tithe_exchange_total(one->ex).sent_bytes == tithe_exchange_total(four->ex).sent_bytes);
+    assert_true(totals_of(one->ex).sent_bytes == totals_of(four->ex).sent_bytes);
     group_free(one);
     group_free(four);
     tithe_pool_free(pool);

@@ -43,7 +43,7 @@ static void check_ec(const char *spec, bool measure)
             expect(same_floats(tithe_exchange_kept(g->ex, r), e[r], N),
                    "%s: rank %u keeps something else, step %u", spec, r, k);
         unsent_total += unsent;
-        const tithe_exchange_record last = tithe_exchange_last(g->ex);
+        const tithe_exchange_record last = last_of(g->ex);
         if (measure)
             expect(fabs(last.energy - energy) <= 1e-6 * energy &&
                        fabs(last.unsent - unsent) <= 1e-6 * unsent + 1e-30 && last.residual == last.unsent &&
@@ -53,7 +53,7 @@ static void check_ec(const char *spec, bool measure)
         free(x);
     }
     if (measure) {
-        const double said = tithe_exchange_total(g->ex).unsent;
+        const double said = totals_of(g->ex).unsent;
         assert_true(fabs(said - unsent_total) <= 1e-6 * unsent_total + 1e-30);
     }
     group_free(g);
@@ -97,7 +97,7 @@ static void check_ef21(const char *spec, bool measure)
         for (unsigned r = 0; r < RANKS; r++)
             expect(same_floats(tithe_exchange_kept(g->ex, r), h[r], N), "%s: rank %u, step %u", spec, r, k);
         expect(near_floats(g->update, u, N, 4.0 * (k + 2), 30), "%s: another update in step %u", spec, k);
-        const double said = tithe_exchange_last(g->ex).unsent;
+        const double said = last_of(g->ex).unsent;
         if (measure)
             expect(fabs(said - unsent) <= 1e-5 * unsent, "%s: unsent %g, not %g", spec, said, unsent);
         free(x);
@@ -141,7 +141,7 @@ static void measuring_changes_nothing(void **state)
             group_put_all(measured, x, 0.3);
             group_finish(measured);
             assert_true(same_floats(plain->update, measured->update, N));
-            const tithe_exchange_record last = tithe_exchange_last(measured->ex);
+            const tithe_exchange_record last = last_of(measured->ex);
             assert_true(fabs(last.unsent - unsent) <= 1e-5 * unsent &&
                         fabs(last.energy - energy) <= 1e-5 * energy);
             assert_true(isnan(last.residual));

@@ -71,8 +71,7 @@ static void check_case(const wanted *w)
     group *here = group_make(w);
     double *applied = calloc(w->n, sizeof *applied), *given = calloc(w->n, sizeof *given);
     assert_true(applied && given);
-    const char *scheme = tithe_exchange_last(here->ex).scheme,
-               *name = tithe_exchange_last(here->ex).collective;
+    const char *scheme = last_of(here->ex).scheme, *name = last_of(here->ex).collective;
     double sent = 0;
     for (unsigned k = 0; k < STEPS; k++) {
         const float *x = gradient_of(w->n, k, 0);
@@ -98,10 +97,10 @@ static void check_case(const wanted *w)
                applied[i], kept, given[i], i);
     }
     double apart = 0;
-    for (unsigned r = 0; r < w->ranks; r++) apart += tithe_exchange_total(all[r].g->ex).sent_bytes;
+    for (unsigned r = 0; r < w->ranks; r++) apart += totals_of(all[r].g->ex).sent_bytes;
     const double heads =
         strcmp(scheme, "star") == 0 ? STEPS * (w->ranks - 1) * 16.0 : 0; /* nobody needs them here */
-    expect(apart == sent && tithe_exchange_total(here->ex).sent_bytes == sent - heads,
+    expect(apart == sent && totals_of(here->ex).sent_bytes == sent - heads,
            "%s over %s, %u ranks, n = %zu: sent %g bytes, stated %g", scheme, name, w->ranks, w->n, apart,
            sent);
     for (unsigned r = 0; r < w->ranks; r++) {

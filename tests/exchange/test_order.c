@@ -92,8 +92,7 @@ static void order_and_threads_make_no_difference(void **state)
                         same_floats(tithe_exchange_kept(plain->ex, r), tithe_exchange_kept(other->ex, r), N));
                 free(x);
             }
-            assert_true(tithe_exchange_total(plain->ex).uplink_bytes ==
-                        tithe_exchange_total(other->ex).uplink_bytes);
+            assert_true(totals_of(plain->ex).uplink_bytes == totals_of(other->ex).uplink_bytes);
             group_free(plain);
             group_free(other);
         }
@@ -136,7 +135,7 @@ static void check_skip(const method *m)
     float *x = gradients_make(RANKS, N, 0);
     group_put_all(g, x, 0.3);
     group_finish(g);
-    const double before = tithe_exchange_total(g->ex).uplink_bytes;
+    const double before = totals_of(g->ex).uplink_bytes;
     float *kept[RANKS] = {0};
     for (unsigned r = 0; r < RANKS && g->feedback->keeps; r++) {
         kept[r] = malloc(N * sizeof(float));
@@ -171,7 +170,7 @@ static void check_skip(const method *m)
         expect(fabs((double)g->update[i] - u) <= 1e-4, "%s: %g at %zu, not %g", m->codec,
                (double)g->update[i], i, u);
     }
-    assert_true(tithe_exchange_total(g->ex).uplink_bytes - before == bytes);
+    assert_true(totals_of(g->ex).uplink_bytes - before == bytes);
     for (unsigned r = 0; r < RANKS; r += 3)
         if (kept[r]) assert_true(same_floats(kept[r], tithe_exchange_kept(g->ex, r), N));
     for (unsigned r = 0; r < RANKS; r++) free(kept[r]);
@@ -195,7 +194,7 @@ static void skipped_frames_are_not_sent(void **state)
         float *x = gradients_make(3, N, 0), v[N];
         group_put_all(g, x, 1);
         group_finish(g);
-        const double before = tithe_exchange_total(g->ex).sent_bytes;
+        const double before = totals_of(g->ex).sent_bytes;
         tithe_exchange_skip(g->ex, 0, 1, NULL);
         tithe_exchange_put(g->ex, 1, 0, x + N, 1, NULL);
         tithe_exchange_skip(g->ex, 2, 1, NULL);
@@ -203,7 +202,7 @@ static void skipped_frames_are_not_sent(void **state)
         const double frame = (double)message(g->codec, 1, 1, 0, x + N, N, v).bytes;
         tithe_codec *raw = codec_of("raw");
         const double back = (double)message(raw, 1, 3, 0, x, N, v).bytes;
-        const double sent = tithe_exchange_total(g->ex).sent_bytes - before;
+        const double sent = totals_of(g->ex).sent_bytes - before;
         assert_true(sent == (s == 0 ? 2 * (3 * 4 + frame) : frame + 2 * back));
         tithe_codec_free(raw);
         free(x);
@@ -343,9 +342,10 @@ static void senseless_wishes_are_refused(void **state)
         {{.codec = "all|raw", .collective = "native"}, "inproc"},
         {{.codec = "topk:k=3", .feedback = "ec", .leader = "auto"}, "artopk"},
         {{.codec = "all|raw", .scheme = "artopk"}, "topk:keep"},
+        {{.codec = "threshold:lambda=1", .feedback = "ec", .scheme = "artopk"}, "topk:keep"},
         {{.codec = "topk:k=3|sign", .feedback = "ec", .scheme = "artopk"}, "natural or f16"},
-        {{.codec = "topk:k=3", .scheme = "artopk"}, "--feedback ec"},
-        {{.codec = "topk:k=3", .feedback = "ef21", .scheme = "artopk"}, "--feedback ec"},
+        {{.codec = "topk:k=3", .scheme = "artopk"}, "`feedback=ec`"},
+        {{.codec = "topk:k=3", .feedback = "ef21", .scheme = "artopk"}, "`feedback=ec`"},
         {{.codec = "topk:k=3", .feedback = "ec", .scheme = "artopk", .leader = "best"}, "round-robin"},
         {{.codec = "topk:k=3", .feedback = "ec", .scheme = "artopk", .collective = "allgather"}, "ring|tree"},
         {{.codec = "topk:k=3|f16", .feedback = "ec", .scheme = "artopk", .collective = "ring"}, "direct"},
@@ -399,7 +399,7 @@ static void no_step_allocates(void **state)
             }
             const size_t during = visits - before;
             expect(during == 0, "%s goes to the allocator %zu times", methods[m].codec, during);
-            assert_true(tithe_exchange_last(g->ex).step == 2);
+            assert_true(last_of(g->ex).step == 2);
             free(x);
             group_free(g);
         }

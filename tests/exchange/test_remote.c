@@ -22,6 +22,7 @@ static const method methods[] = {
     {.codec = "topk:k=3", .feedback = "ec", .scheme = "artopk", .leader = "auto", .collective = "direct"},
     {.codec = "topk:keep=0.2|natural", .feedback = "ec", .scheme = "artopk", .leader = "variance"},
     {.codec = "topk:k=3|f16", .feedback = "ec", .scheme = "artopk"},
+    {.codec = "mstopk:k=10", .feedback = "ec", .scheme = "artopk"},
     {.codec = "topk:k=10", .feedback = "ec"}, /* few bytes: frames are gathered */
     {.codec = "natural", .scheme = "gather"},
     {.codec = "natural"}, /* many: by the owners of parts */
@@ -145,15 +146,14 @@ static void check_method(const method *m)
             expect(all[r].status == TITHE_OK, "%s: rank %u: %s", m->codec, r, all[r].g->error.text);
             for (size_t i = 0; i < LENGTH; i++)
                 expect(all[r].updates[k][i] == here->update[i],
-                       "%s %s: rank %u, step %u: %.9g at %zu, not %.9g", m->codec,
-                       tithe_exchange_last(here->ex).scheme, r, k, (double)all[r].updates[k][i], i,
-                       (double)here->update[i]);
+                       "%s %s: rank %u, step %u: %.9g at %zu, not %.9g", m->codec, last_of(here->ex).scheme,
+                       r, k, (double)all[r].updates[k][i], i, (double)here->update[i]);
         }
     }
-    const tithe_exchange_totals wanted_total = tithe_exchange_total(here->ex);
+    const tithe_exchange_totals wanted_total = totals_of(here->ex);
     double up = 0, down = 0, sent = 0, cost = 0;
     for (unsigned r = 0; r < RANKS_HERE; r++) {
-        const tithe_exchange_totals t = tithe_exchange_total(all[r].g->ex);
+        const tithe_exchange_totals t = totals_of(all[r].g->ex);
         up += t.uplink_bytes;
         down += t.downlink_bytes;
         sent += t.sent_bytes;
@@ -164,7 +164,7 @@ static void check_method(const method *m)
         assert_null(tithe_exchange_kept(all[r].g->ex, (r + 1) % RANKS_HERE));
         check_owned(all[r].g->ex, here->ex, r);
     }
-    const bool star = strcmp(tithe_exchange_last(here->ex).scheme, "star") == 0;
+    const bool star = strcmp(last_of(here->ex).scheme, "star") == 0;
     const double heads =
         star ? STEPS * (RANKS_HERE - 1) * (12.0 + 4.0) : 0; /* lengths, which nobody needs in one place */
     expect(up == wanted_total.uplink_bytes && down == wanted_total.downlink_bytes &&

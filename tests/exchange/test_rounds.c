@@ -257,7 +257,7 @@ static void check_scheme(const tithe_scheme *scheme, wanted w)
             for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
                 w.n = lengths[l];
                 check_case(&(variant){.w = w, .steps = STEPS});
-                if (scheme->back && !scheme->cuts) check_case(&(variant){.w = w, .apart = true, .steps = 1});
+                if (scheme->served) check_case(&(variant){.w = w, .apart = true, .steps = 1});
                 if (!scheme->forms && w.ranks % 2 == 0)
                     check_case(&(variant){.w = w, .skips = true, .steps = STEPS});
             }

@@ -22,7 +22,7 @@ static double packets(double bytes)
 
 static void check_totals(const group *g, const account *a, const char *what)
 {
-    const tithe_exchange_totals t = tithe_exchange_total(g->ex);
+    const tithe_exchange_totals t = totals_of(g->ex);
     expect(t.uplink_bytes == a->up && t.downlink_bytes == a->down && t.cost == a->cost &&
                t.downlink_cost == a->down_cost && fabs(t.paper_bits - a->paper) <= 1e-9 * a->paper,
            "%s: up %g (%g), down %g (%g), cost %g (%g), %g (%g), paper %g (%g)", what, t.uplink_bytes, a->up,
@@ -64,13 +64,13 @@ static void dense_is_the_mean(void **state)
             a.down_cost += RANKS * packets(raw_bytes());
             a.paper += RANKS * 32.0 * N;
             check_totals(g, &a, "dense");
-            const tithe_exchange_record last = tithe_exchange_last(g->ex);
+            const tithe_exchange_record last = last_of(g->ex);
             assert_string_equal(last.scheme, "dense");
             assert_string_equal(last.collective, collectives[c] ? collectives[c] : "ring");
             assert_true(last.step == k && last.level == N && last.level_least == N && last.level_most == N);
             free(x);
         }
-        const double sent = tithe_exchange_total(g->ex).sent_bytes;
+        const double sent = totals_of(g->ex).sent_bytes;
         assert_true(sent == STEPS * 2.0 * (RANKS - 1) * N * sizeof(float));
         group_free(g);
     }
@@ -110,15 +110,15 @@ static void check_gather(const char *spec, unsigned ranks)
         a.down_cost += ranks * packets(raw_bytes());
         check_totals(g, &a, spec);
         sent += (ranks - 1) * (4.0 * ranks + step_bytes);
-        const tithe_exchange_record last = tithe_exchange_last(g->ex);
+        const tithe_exchange_record last = last_of(g->ex);
         assert_true(fabs(last.level - entries / ranks) < 1e-9 && last.level_least == least &&
                     last.level_most == most);
         assert_true(isnan(last.energy) && isnan(last.unsent) && isnan(last.residual)); /* was not asked for */
         assert_string_equal(last.collective, "allgather");
         free(x);
     }
-    expect(tithe_exchange_total(g->ex).sent_bytes == sent, "%s, %u ranks: %g sent, not %g", spec, ranks,
-           tithe_exchange_total(g->ex).sent_bytes, sent);
+    expect(totals_of(g->ex).sent_bytes == sent, "%s, %u ranks: %g sent, not %g", spec, ranks,
+           totals_of(g->ex).sent_bytes, sent);
     group_free(g);
 }
 
@@ -165,10 +165,10 @@ static void check_star(const char *spec, const char *downlink)
             expect(g->update[i] == weight * v[i], "%s and %s, step %u: %.9g at %zu, not %.9g", spec,
                    downlink ? downlink : "nothing", k, (double)g->update[i], i, (double)(weight * v[i]));
         check_totals(g, &a, spec);
-        assert_string_equal(tithe_exchange_last(g->ex).scheme, "star");
+        assert_string_equal(last_of(g->ex).scheme, "star");
         free(x);
     }
-    assert_true(tithe_exchange_total(g->ex).sent_bytes == sent);
+    assert_true(totals_of(g->ex).sent_bytes == sent);
     tithe_codec_free(down);
     group_free(g);
 }
@@ -196,7 +196,7 @@ static void costs_can_be_the_papers(void **state)
     float *x = gradients_make(RANKS, N, 0);
     group_put_all(g, x, 0.5);
     group_finish(g);
-    const tithe_exchange_totals t = tithe_exchange_total(g->ex);
+    const tithe_exchange_totals t = totals_of(g->ex);
     const double entry = 32 + 10; /* ceil(log2 1003) */
     assert_true(t.cost == RANKS * 40 * entry && t.paper_bits == t.cost &&
                 t.downlink_cost == RANKS * 10 * entry);
@@ -224,8 +224,7 @@ static void totals_are_of_one_exchange(void **state)
         assert_int_equal(tithe_exchange_finish(other, g->update, NULL), TITHE_OK);
     }
     const double each = 2 * 2.0 * (RANKS - 1) * N * sizeof(float);
-    assert_true(tithe_exchange_total(g->ex).sent_bytes == each &&
-                tithe_exchange_total(other).sent_bytes == each);
+    assert_true(totals_of(g->ex).sent_bytes == each && totals_of(other).sent_bytes == each);
     assert_true((double)g->comm.sent_bytes == 2 * each);
     tithe_exchange_free(other);
     free(x);
@@ -252,7 +251,7 @@ static void auto_follows_the_contract(void **state)
                                             .collective = named ? "auto" : NULL,
                                             .ranks = 3,
                                             .n = 10});
-            assert_string_equal(tithe_exchange_last(g->ex).scheme, rows[i].scheme);
+            assert_string_equal(last_of(g->ex).scheme, rows[i].scheme);
             group_free(g);
         }
 }

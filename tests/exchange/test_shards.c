@@ -153,7 +153,7 @@ static void check_method(const method *m)
             expect(same_floats(tithe_exchange_kept(t->g->ex, r), t->e[r], N),
                    "%s: rank %u keeps other numbers", m->codec, r);
         if (m->feedback) assert_true(same_floats(tithe_exchange_server_kept(t->g->ex), t->owners, N));
-        const tithe_exchange_totals total = tithe_exchange_total(t->g->ex);
+        const tithe_exchange_totals total = totals_of(t->g->ex);
         expect(total.uplink_bytes == t->up && total.downlink_bytes == t->back && total.sent_bytes == t->sent,
                "%s: up %g (%g), back %g (%g), sent %g (%g)", m->codec, total.uplink_bytes, t->up,
                total.downlink_bytes, t->back, total.sent_bytes, t->sent);
@@ -181,13 +181,13 @@ static void ranks_send_two_frames_at_most(void **state)
         const double frame = message_of(g->codec, 0, 0, 0, 0, x, LONG, v);
         group_put_all(g, x, 1);
         group_finish(g);
-        const double all = tithe_exchange_total(g->ex).sent_bytes, wanted_bytes = 2 * (ranks - 1.0) * frame;
+        const double all = totals_of(g->ex).sent_bytes, wanted_bytes = 2 * (ranks - 1.0) * frame;
         expect(all >= wanted_bytes && all <= 1.01 * wanted_bytes, "%u ranks: %g bytes, not about %g", ranks,
                all, wanted_bytes);
         for (unsigned r = 1; r < ranks; r++) tithe_exchange_skip(g->ex, r, 1, NULL);
         assert_int_equal(tithe_exchange_put(g->ex, 0, 0, x, 1, NULL), TITHE_OK);
         group_finish(g);
-        const double less = tithe_exchange_total(g->ex).sent_bytes - all;
+        const double less = totals_of(g->ex).sent_bytes - all;
         const double fewer = (ranks - 1.0) / ranks * frame + (ranks - 1.0) * frame;
         expect(fabs(less - fewer) <= 0.01 * fewer, "%u ranks, of which one is put: %g bytes, not about %g",
                ranks, less, fewer);
@@ -300,7 +300,7 @@ static void short_vectors_have_fewer_owners(void **state)
                     for (size_t i = 0; i < n; i++) assert_true(isfinite(g->update[i]));
                     free(x);
                 }
-                if (n == 0 || ranks == 1) assert_true(tithe_exchange_total(g->ex).sent_bytes == 0);
+                if (n == 0 || ranks == 1) assert_true(totals_of(g->ex).sent_bytes == 0);
                 group_free(g);
             }
 }
@@ -316,7 +316,7 @@ static void what_cannot_be_cut_is_refused(void **state)
                  {"codec=topk:per=layer,keep=0.1", "per=layer"},
                  {"codec=natural;downlink=topk:per=layer,keep=0.1", "per=layer"},
                  {"codec=natural;downlink=given", "given"},
-                 {"codec=topk;level=shared", "--level local"},
+                 {"codec=topk;level=shared", "`level=local`"},
                  {"codec=topk:keep=0.1;feedback=ef21;downlink=natural", "ef21"},
                  {"codec=natural;collective=tree", "ring|direct"},
                  {"codec=natural;leader=auto", "leader"}};

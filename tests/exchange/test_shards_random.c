@@ -57,7 +57,7 @@ static void expect_unbiased(const moments *m, double range, const char *what)
 static double omega_of(const char *spec, size_t n)
 {
     tithe_codec *codec = codec_of(spec);
-    const double omega = tithe_codec_claims(codec, n).omega;
+    const double omega = claims_of(codec, n).omega;
     tithe_codec_free(codec);
     return omega;
 }

@@ -126,7 +126,7 @@ static void check_setting(const setting *s)
     }
     double sent = 0, up = 0, back = 0;
     for (unsigned r = 0; r < s->w.ranks; r++) {
-        const tithe_exchange_totals t = tithe_exchange_total(all[r].g->ex);
+        const tithe_exchange_totals t = totals_of(all[r].g->ex);
         sent += t.sent_bytes;
         up += t.uplink_bytes;
         back += t.downlink_bytes;
@@ -135,7 +135,7 @@ static void check_setting(const setting *s)
             assert_true(
                 same_floats(tithe_exchange_kept(all[r].g->ex, r), tithe_exchange_kept(here->ex, r), N));
     }
-    const tithe_exchange_totals t = tithe_exchange_total(here->ex);
+    const tithe_exchange_totals t = totals_of(here->ex);
     expect(sent == t.sent_bytes && up == t.uplink_bytes && back == t.downlink_bytes,
            "%s: sent %g (%g), up %g (%g), back %g (%g)", s->w.codec, sent, t.sent_bytes, up, t.uplink_bytes,
            back, t.downlink_bytes);

@@ -108,7 +108,7 @@ static void climb(group *g, unsigned from, unsigned to)
             expect(!tithe_exchange_put(g->ex, r, 0, x, 0.1, &g->error), "%s", g->error.text);
         }
         expect(!tithe_exchange_finish(g->ex, g->update, &g->error), "%s", g->error.text);
-        const tithe_exchange_record last = tithe_exchange_last(g->ex);
+        const tithe_exchange_record last = last_of(g->ex);
         assert_true(last.level == 2 + k);
         assert_string_equal(last.reason, "climbing");
         assert_string_equal(last.collective, k <= 3 ? "allgather" : "tree");

@@ -109,7 +109,7 @@ static inline void expect_step(feedback *f, const void *g, const void *v)
 
 static inline bool is_refused(const tithe_codec *codec, size_t n)
 {
-    return tithe_codec_claims(codec, n).omega >= 1;
+    return claims_of(codec, n).omega >= 1;
 }
 
 #endif

@@ -8,9 +8,9 @@ tests/golden/bad/NAME.frame is refused; NAME.txt says why. A bad frame may have 
 import json
 import os
 import pathlib
-import sys
 
 from decoder import Corrupt, decode
+from support import check, finish
 
 LEAST_GOOD = 40
 LEAST_BAD = 20
@@ -22,7 +22,7 @@ def told(path):
     return {name: case[name] for name in ("seed", "rank", "tensor", "indices") if name in case}, case
 
 
-def check_good(path):
+def wrong_with_good(path):
     """What is wrong with how a good frame is read, or None."""
     if not path.with_suffix(".json").exists():
         return "it has no .json"
@@ -49,7 +49,7 @@ def check_good(path):
     return None
 
 
-def check_bad(path):
+def wrong_with_bad(path):
     """What is wrong with how a bad frame is read, or None."""
     why = path.with_suffix(".txt")
     if not why.exists():
@@ -64,20 +64,14 @@ def check_bad(path):
 def main():
     here = pathlib.Path(__file__).resolve().parent
     golden = pathlib.Path(os.environ.get("TITHE_SOURCE") or here.parent.parent) / "tests" / "golden"
-    passed = failed = 0
-    for folder, least, check in (("good", LEAST_GOOD, check_good), ("bad", LEAST_BAD, check_bad)):
+    for folder, least, wrong_with in (("good", LEAST_GOOD, wrong_with_good), ("bad", LEAST_BAD, wrong_with_bad)):
         paths = sorted((golden / folder).glob("*.frame"))
-        wrongs = [("golden/%s/%s" % (folder, path.name), check(path)) for path in paths]
-        few = "%d frames are too few: at least %d" % (len(paths), least) if len(paths) < least else None
-        for name, wrong in wrongs + [("golden/" + folder, few)]:
-            if wrong:
-                print("FAIL %s: %s" % (name, wrong))
-                failed += 1
-            else:
-                passed += 1
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+        for path in paths:
+            wrong = wrong_with(path)
+            check(not wrong, "golden/%s/%s: %s" % (folder, path.name, wrong))
+        check(len(paths) >= least, "golden/%s: %d frames are too few: at least %d" % (folder, len(paths), least))
+    finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

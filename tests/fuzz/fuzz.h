@@ -12,6 +12,13 @@
 
 #include "tithe/tithe.h"
 
+static inline tithe_claims claims_of(const tithe_codec *codec, size_t n)
+{
+    tithe_claims claims = {.size = sizeof claims};
+    tithe_codec_claims(codec, n, &claims);
+    return claims;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A promise that was broken: the fuzzer keeps the input that did it. */

@@ -14,7 +14,8 @@ static void take_options(const uint8_t *data, size_t size)
     checkpoint_head head;
     size_t used;
     char *texts = NULL;
-    tithe_train_options o = tithe_train_defaults();
+    tithe_train_options o = {.size = sizeof o};
+    tithe_train_defaults(&o);
     insist(!ti_checkpoint_read_head("fuzz", data, size, size, &head, &used, &error), "%s", error.text);
     const tithe_status status = ti_checkpoint_options("fuzz", &head, &o, &texts, &error);
     insist(!status == (texts != NULL) && !status == !*error.text, "status %d, '%s'", (int)status, error.text);
@@ -25,7 +26,7 @@ static void take_options(const uint8_t *data, size_t size)
 static void read_it(const uint8_t *data, size_t size)
 {
     tithe_error error = {0};
-    tithe_checkpoint c;
+    tithe_checkpoint c = {.size = sizeof c};
     const tithe_status status = tithe_checkpoint_read("fuzz", data, size, &c, &error);
     if (status) {
         insist(status == TITHE_E_CORRUPT || status == TITHE_E_MISMATCH, "status %d", (int)status);

@@ -61,7 +61,7 @@ static void feed_back(encoding *en, const float *x)
                    (double)e[i], (double)x[i]);
     }
     if (status == TITHE_E_SPEC)
-        insist(tithe_codec_claims(en->codec, n).omega >= 1, "%s", en->error.text);
+        insist(claims_of(en->codec, n).omega >= 1, "%s", en->error.text);
     else if (status != TITHE_E_RANGE && status != TITHE_E_NONFINITE) {
         insist(status == TITHE_OK, "%s", en->error.text);
         insist(tithe_decode_add(en->codec, &en->call, en->frame, en->info.bytes, 1, sent, n, &en->error) ==

@@ -10,7 +10,7 @@ static void ask(const tithe_codec *codec)
     static const size_t sizes[] = {0, 1, 2, 33, 4097, 1000000, TITHE_MAX_N};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const size_t n = sizes[i];
-        const tithe_claims c = tithe_codec_claims(codec, n);
+        const tithe_claims c = claims_of(codec, n);
         insist(c.omega >= 0 && c.delta <= 1 && c.Delta >= 0, "claims of n=%zu make no sense", n);
         /* The range may be empty: random entries of a long vector are scaled up beyond what a half can hold. */
         insist(c.smallest >= 0 && c.largest > 0, "the range for n=%zu makes no sense", n);

@@ -5,7 +5,8 @@
 
 int main(void)
 {
-    tithe_train_options o = tithe_train_defaults();
+    tithe_train_options o = {.size = sizeof o};
+    tithe_train_defaults(&o);
     o.data = "a9a-like:scale=0.01";
     o.workers = 2;
     o.codec = "topk:keep=0.1|natural";

@@ -18,6 +18,13 @@ static inline tithe_data *shared_data(const char *source, tithe_task task, unsig
     return share;
 }
 
+static inline tithe_train_options train_defaults(void)
+{
+    tithe_train_options o = {.size = sizeof o};
+    tithe_train_defaults(&o);
+    return o;
+}
+
 enum { MOST_RECORDS = 4096 };
 
 /* One run: set `o`, call run_it, look. */
@@ -50,7 +57,7 @@ static inline trial *trial_of(const char *data)
 {
     trial *t = calloc(1, sizeof *t);
     assert_non_null(t);
-    t->o = tithe_train_defaults();
+    t->o = train_defaults();
     t->o.data = data;
     t->o.cache = "";
     t->o.threads = 1;

@@ -7,23 +7,14 @@ import json
 import math
 import os
 import subprocess
-import sys
 import tempfile
+
+from support import check, finish
 
 tithe = os.path.abspath(os.environ["TITHE"])
 data = os.environ.get("TITHE_DATA", "")
-failures = 0
-checks = 0
 PLAIN = ["--codec", "all|raw", "--tuner", "fixed", "--feedback", "none"]
 SQ = ["--codec", "topk|sign", "--tuner", "cat"]
-
-
-def expect(condition, what):
-    global failures, checks
-    checks += 1
-    if not condition:
-        failures += 1
-        print("FAIL:", what)
 
 
 def run(*options):
@@ -49,7 +40,7 @@ def column(answer, name):
 
 def price(name, *options):
     answer = train("--data", name, "--l2", "1e-4", "--cost", "802.15.4", *options)
-    expect(answer["target_reached"], f"{name}: {' '.join(options)} is at {answer['loss']:.4f} after {answer['steps']} steps")
+    check(answer["target_reached"], f"{name}: {' '.join(options)} is at {answer['loss']:.4f} after {answer['steps']} steps")
     return answer["cost"]
 
 
@@ -69,10 +60,10 @@ def one_worker(name, loss, over_plain, over_alistarh):
         slow = price(name, "--codec", "topk:rule=l2|sign:scale=norm", "--step-size", theory, *rule)
         print(f"  {count}: CAT S+Q {cat} B ({plain / cat:.0f} x cheaper), with ec {fed} B ({plain / fed:.0f} x); Alistarh's S+Q "
               f"{alistarh} B with the optimal step ({alistarh / cat:.1f} x dearer than CAT), {slow} B with its theory's")
-        expect(plain / cat >= over_plain, f"{name}, {count}: only {plain / cat:.0f} times cheaper than GD")
-        expect(alistarh / cat >= over_alistarh, f"{name}, {count}: only {alistarh / cat:.1f} times cheaper than Alistarh's")
-        expect(slow > alistarh, f"{name}, {count}: the step of the theory is the better one")
-        expect(fed <= cat, f"{name}, {count}: error compensation does not pay for one worker")
+        check(plain / cat >= over_plain, f"{name}, {count}: only {plain / cat:.0f} times cheaper than GD")
+        check(alistarh / cat >= over_alistarh, f"{name}, {count}: only {alistarh / cat:.1f} times cheaper than Alistarh's")
+        check(slow > alistarh, f"{name}, {count}: the step of the theory is the better one")
+        check(fed <= cat, f"{name}, {count}: error compensation does not pay for one worker")
 
 
 def alistarh_step(name):
@@ -87,7 +78,7 @@ def four_workers(name, loss, low, over_plain, stalls):
     plain = price(name, *PLAIN, *goal)
     cat = price(name, *SQ, "--feedback", "ec", *goal)
     print(f"{name}, four workers, loss {loss}: GD {plain} B, CAT S+Q with ec {cat} B: {plain / cat:.0f} x cheaper")
-    expect(plain / cat >= over_plain, f"{name}: only {plain / cat:.0f} times cheaper than GD")
+    check(plain / cat >= over_plain, f"{name}: only {plain / cat:.0f} times cheaper than GD")
     for split in stalls:
         goal = ["--data", name, "--l2", "1e-4", "--cost", "802.15.4", "--workers", "4", "--split", split, "--target-loss", str(low),
                 "--steps", "2000"]
@@ -96,9 +87,9 @@ def four_workers(name, loss, low, over_plain, stalls):
         middle = float(without["trace"][len(without["trace"]) // 2]["loss"])
         print(f"{name}, four workers, {split}: loss {low} after {fed['steps']} steps and {fed['cost']} B with ec; without, "
               f"{middle:.4f} after half of {without['steps']} steps, {without['loss']:.4f} after all")
-        expect(fed["target_reached"] and fed["steps"] < 200, f"{name}, {split}: with ec, {fed['loss']} is all")
-        expect(not without["target_reached"], f"{name}, {split}: CAT without error compensation does not stall")
-        expect(middle - without["loss"] < 0.02, f"{name}, {split}: without ec it is on its way yet")
+        check(fed["target_reached"] and fed["steps"] < 200, f"{name}, {split}: with ec, {fed['loss']} is all")
+        check(not without["target_reached"], f"{name}, {split}: CAT without error compensation does not stall")
+        check(middle - without["loss"] < 0.02, f"{name}, {split}: without ec it is on its way yet")
 
 
 # ---- the options around it ----------------------------------------------------------------------------------------
@@ -111,10 +102,10 @@ def levels(name):
                 "--feedback", "ec", "--target-loss", "0.45", "--steps", "500"]
         local, shared = train(*goal, "--level", "local"), train(*goal, "--level", "shared")
         print(f"{name}, {codec}: {local['cost']} B with local levels, {shared['cost']} B with a shared one")
-        expect(local["target_reached"] and shared["target_reached"], f"{codec}: {local['loss']}, {shared['loss']}")
+        check(local["target_reached"] and shared["target_reached"], f"{codec}: {local['loss']}, {shared['loss']}")
         if not codec.startswith("stochastic"): # which draws how many go
-            expect(column(shared, "level_least") == column(shared, "level_most"), f"{codec}: a shared level is one level")
-        expect(set(column(shared, "reason")) == {"shared level"}, f"{codec}: the trace says {set(column(shared, 'reason'))}")
+            check(column(shared, "level_least") == column(shared, "level_most"), f"{codec}: a shared level is one level")
+        check(set(column(shared, "reason")) == {"shared level"}, f"{codec}: the trace says {set(column(shared, 'reason'))}")
 
 
 def both_ways(name):
@@ -123,8 +114,8 @@ def both_ways(name):
             "--steps", "500"]
     one, both = train(*goal), train(*goal, "--downlink", "topk|sign", "--downlink-feedback", "ec")
     print(f"{name}: {one['cost']} B up and {one['downlink_cost']} B back; both ways tuned {both['cost']} and {both['downlink_cost']} B")
-    expect(one["target_reached"] and both["target_reached"], "both ways get there")
-    expect(100 * both["downlink_cost"] < one["downlink_cost"], "the way back is tuned")
+    check(one["target_reached"] and both["target_reached"], "both ways get there")
+    check(100 * both["downlink_cost"] < one["downlink_cost"], "the way back is tuned")
 
 
 def clients(name):
@@ -135,18 +126,18 @@ def clients(name):
     least, most = (sum(map(float, column(mixed, c))) / mixed["steps"] for c in ("level_least", "level_most"))
     print(f"{name}: of 4 clients in 8, one with little overhead sends {least:.0f} entries, one with much {most:.0f}; loss "
           f"{mixed['loss']:.4f}")
-    expect(most > 4 * least, "a fast and a slow client send different amounts")
-    expect(mixed["loss"] < 0.6 and mixed["uplink_bytes"] > 0, f"sampled clients learn: {mixed['loss']}")
+    check(most > 4 * least, "a fast and a slow client send different amounts")
+    check(mixed["loss"] < 0.6 and mixed["uplink_bytes"] > 0, f"sampled clients learn: {mixed['loss']}")
     alike = train(*options, "--cost", slow, "--steps", "1")
-    expect(float(alike["trace"][-1]["level_least"]) > most / 10, "with one cost they all send alike")
+    check(float(alike["trace"][-1]["level_least"]) > most / 10, "with one cost they all send alike")
 
 
 def trace_says_why(name):
     answer = train("--data", name, "--l2", "1e-4", "--cost", "802.15.4", *SQ, "--feedback", "none", "--steps", "20")
     reasons = set(column(answer, "reason"))
-    expect(reasons & {"full packet", "best efficiency"}, f"the trace says {reasons}")
-    expect(all(0 < float(kept) <= 1 for kept in column(answer, "kept")), "the share that got through is in the trace")
-    expect(answer["speedup_mean"] >= answer["speedup_least"] >= 1, f"SpeedUp {answer['speedup_mean']}, {answer['speedup_least']}")
+    check(reasons & {"full packet", "best efficiency"}, f"the trace says {reasons}")
+    check(all(0 < float(kept) <= 1 for kept in column(answer, "kept")), "the share that got through is in the trace")
+    check(answer["speedup_mean"] >= answer["speedup_least"] >= 1, f"SpeedUp {answer['speedup_mean']}, {answer['speedup_least']}")
 
 
 # ---- edge cases ---------------------------------------------------------------------------------------------------
@@ -160,32 +151,32 @@ def write(path, text):
 
 def edges(name):
     free = train("--data", name, "--codec", "topk|raw", "--feedback", "none", "--cost", "affine:c0=0,c1=1", "--count", "paper", "--steps", "5")
-    expect(set(column(free, "level")) == {"1"}, f"without overhead one entry is the best bargain, not {column(free, 'level')}")
-    expect(set(column(free, "reason")) == {"one entry"}, f"reasons {set(column(free, 'reason'))}")
+    check(set(column(free, "level")) == {"1"}, f"without overhead one entry is the best bargain, not {column(free, 'level')}")
+    check(set(column(free, "reason")) == {"one entry"}, f"reasons {set(column(free, 'reason'))}")
     large = train("--data", name, "--codec", "topk|raw", "--feedback", "none", "--cost", "packet:c1=1e6,payload=1000000", "--steps", "2")
-    expect(set(column(large, "reason")) == {"everything fits"}, f"a packet larger than the gradient: {set(column(large, 'reason'))}")
-    expect(min(map(float, column(large, "kept"))) > 0.999999, "all that is not zero goes")
+    check(set(column(large, "reason")) == {"everything fits"}, f"a packet larger than the gradient: {set(column(large, 'reason'))}")
+    check(min(map(float, column(large, "kept"))) > 0.999999, "all that is not zero goes")
     one = write("one.svm", "".join(f"{'+1' if i % 3 else '-1'} 1:{1 + i % 2}\n" for i in range(12)))
     for cost in ("bits", "802.15.4"):
         for codec in ("topk|raw", "topk|sign", "stochastic|raw", "threshold"):
             answer = train("--data", one, "--codec", codec, "--cost", cost, "--steps", "5")
-            expect(column(answer, "level") == ["1"] * 5 and answer["loss"] < math.log(2), f"d = 1, {codec}: {column(answer, 'level')}")
+            check(column(answer, "level") == ["1"] * 5 and answer["loss"] < math.log(2), f"d = 1, {codec}: {column(answer, 'level')}")
     zero = write("zero.svm", "+1 3:1\n-1 3:1\n+1 5:0\n-1 5:0\n") # the gradient at 0 is 0
     for codec in ("topk|raw", "topk|sign", "stochastic|raw", "threshold"):
         answer = train("--data", zero, "--codec", codec, "--cost", "802.15.4", "--steps", "3", "--l2", "0.1")
-        expect(set(column(answer, "reason")) == {"nothing to send"}, f"zero gradient, {codec}: {set(column(answer, 'reason'))}")
-        expect(abs(answer["loss"] - math.log(2)) < 1e-12, f"zero gradient, {codec}: loss {answer['loss']}")
+        check(set(column(answer, "reason")) == {"nothing to send"}, f"zero gradient, {codec}: {set(column(answer, 'reason'))}")
+        check(abs(answer["loss"] - math.log(2)) < 1e-12, f"zero gradient, {codec}: loss {answer['loss']}")
     ties = write("ties.svm", "".join(f"{'+1' if i % 2 else '-1'} " + " ".join(f"{j}:{1 if i % 2 else -1}" for j in range(1, 65)) + "\n"
                                      for i in range(8)))
     for codec in ("topk|raw", "topk|sign"):
         few = train("--data", ties, "--codec", codec, "--feedback", "none", "--cost", "affine:c0=0,c1=1", "--count", "paper", "--steps", "1")
         all_of_them = train("--data", ties, "--codec", codec, "--feedback", "none", "--cost", "affine:c0=1e6,c1=1", "--steps", "1")
         print(f"64 equal entries, {codec}: {column(few, 'level')} go without overhead, {column(all_of_them, 'level')} with much")
-        expect(column(all_of_them, "level") == ["64"], f"ties, {codec}: {column(all_of_them, 'level')}")
+        check(column(all_of_them, "level") == ["64"], f"ties, {codec}: {column(all_of_them, 'level')}")
         again = train("--data", ties, "--codec", codec, "--feedback", "none", "--cost", "affine:c0=1e6,c1=1", "--steps", "1")
-        expect(again["model_hash"] == all_of_them["model_hash"], "ties are broken the same way every time")
-    expect(column(train("--data", ties, "--codec", "topk|raw", "--feedback", "none", "--cost", "affine:c0=0,c1=1", "--count", "paper",
-                        "--steps", "1"), "level") == ["1"], "of equal bargains the smallest is taken")
+        check(again["model_hash"] == all_of_them["model_hash"], "ties are broken the same way every time")
+    check(column(train("--data", ties, "--codec", "topk|raw", "--feedback", "none", "--cost", "affine:c0=0,c1=1", "--count", "paper",
+                       "--steps", "1"), "level") == ["1"], "of equal bargains the smallest is taken")
 
 
 def refused():
@@ -200,12 +191,12 @@ def refused():
             ("bits;802.15.4", "same unit"), ("alphabeta:latency=-1ms,bandwidth=10Mbit", "latency")]
     for cost, says in bad:
         status, _, said = run("--data", "rcv1-like:scale=0.05", "--codec", "topk|raw", "--steps", "2", "--cost", cost)
-        expect(status == 2 and says in said and said.count("\n") == 1, f"--cost {cost}: exit status {status}: {said}")
+        check(status == 2 and says in said and said.count("\n") == 1, f"--cost {cost}: exit status {status}: {said}")
     for options, says in ((["--level", "both"], "local|shared"), (["--clients", "9/round", "--workers", "4"], "4 workers"),
                           (["--tuner", "dog"], "cat"), (["--codec", "threshold", "--level", "shared"], "--level local"),
                           (["--codec", "all|raw", "--tuner", "cat"], "no level"), (["--count", "papers"], "frame|paper")):
         status, _, said = run("--data", "rcv1-like:scale=0.05", "--codec", "topk|raw", "--steps", "2", *options)
-        expect(status == 2 and says in said, f"{' '.join(options)}: exit status {status}: {said}")
+        check(status == 2 and says in said, f"{' '.join(options)}: exit status {status}: {said}")
 
 
 with tempfile.TemporaryDirectory() as room:
@@ -225,5 +216,4 @@ with tempfile.TemporaryDirectory() as room:
     else:
         print("SKIP: the real rcv1-1k was not asked: TITHE_DATA has none")
     os.chdir("/")
-print(f"{failures} of {checks} checks failed" if failures else f"{checks} checks passed")
-sys.exit(failures > 0)
+finish()

@@ -191,7 +191,7 @@ static bool copy_file(void *context, const tithe_trace_record *record)
     size_t length;
     if (access(t->o.checkpoint, F_OK) != 0) return true;
     uint8_t *bytes = read_file(t->o.checkpoint, &length);
-    tithe_checkpoint c;
+    tithe_checkpoint c = {.size = sizeof c};
     tithe_error error = {0};
     expect(tithe_checkpoint_read("copy", bytes, length, &c, &error) == TITHE_OK, "%s", error.text);
     /* a loss that comes with the gradients is seen after the file was written, another one before */
@@ -265,7 +265,7 @@ static uint8_t *small_file(const char *name, size_t method, size_t *length)
 
 static void expect_refused(const uint8_t *bytes, size_t length, const char *what, size_t at)
 {
-    tithe_checkpoint c;
+    tithe_checkpoint c = {.size = sizeof c};
     tithe_error error = {0};
     uint8_t *exact = malloc(length + !length); /* a sanitizer sees the first byte beyond */
     memcpy(exact, bytes, length);
@@ -402,15 +402,15 @@ static void texts_that_cannot_be_are_refused(void **state)
                 {"threads: 4\n", "'threads: 4', which means nothing"}, /* an option, but none that is saved */
                 {"checkpoint: /etc/passwd\n", "means nothing"},
                 {"resume: there\n", "means nothing"},
-                {"workers: 0\n", "--workers takes"},
-                {"workers: 99999999999999999999\n", "--workers takes"},
-                {"batch: -1\n", "--batch takes"},
-                {"momentum: nan\n", "--momentum takes"},
-                {"split: random\n", "--split takes"},
-                {"bucket: 1\n", "--bucket takes"},
-                {"clients: some\n", "--clients takes"},
+                {"workers: 0\n", "`workers` takes"},
+                {"workers: 99999999999999999999\n", "`workers` takes"},
+                {"batch: -1\n", "`batch` takes"},
+                {"momentum: nan\n", "`momentum` takes"},
+                {"split: random\n", "`split` takes"},
+                {"bucket: 1\n", "`bucket` takes"},
+                {"clients: some\n", "`clients` takes"},
                 {"no-optimum: perhaps\n", "yes or no"},
-                {"codec: \n", "--codec needs a value"},
+                {"codec: \n", "`codec` needs a value"},
                 {"codec\n", "head makes no sense"},
                 {"codec: x", "head makes no sense"},
                 {"\n", "head makes no sense"}};
@@ -418,13 +418,13 @@ static void texts_that_cannot_be_are_refused(void **state)
     uint8_t *bytes = small_file("texts", 0, &length);
     const char *forged = path_of("forged");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tithe_train_options o = tithe_train_defaults();
+        tithe_train_options o = train_defaults();
         tithe_error error = {0};
         char *texts = NULL;
         write_with_text(forged, bytes, length, rows[i].text);
         const tithe_status status = tithe_train_options_resume(&o, forged, &texts, &error);
         expect(status && !texts && strstr(error.text, rows[i].says), "%s: %s", rows[i].text, error.text);
-        const tithe_train_options untouched = tithe_train_defaults();
+        const tithe_train_options untouched = train_defaults();
         assert_memory_equal(&o, &untouched, offsetof(tithe_train_options, momentum));
         trial *t = trial_with(0, 6);
         t->o.resume = forged;
@@ -480,12 +480,25 @@ static void the_file_has_all_options(void **state)
     }
 }
 
+/* Every number of an account belongs to one counter, or to the run. */
+static void an_account_has_no_gaps(void **state)
+{
+    (void)state;
+    unsigned owners[ACCOUNT_NUMBERS] = {[ACCOUNT_SENT] = 1, [ACCOUNT_COMPUTE] = 1, [ACCOUNT_OTHER] = 1};
+    for (int i = ACCOUNT_MEASURED; i <= ACCOUNT_STEP_RESIDUAL; i++) owners[i]++;
+    for (const tithe_counter *c = tithe_counters(); c->name; c++) {
+        expect(c->place < ACCOUNT_NUMBERS, "%s has place %u", c->name, c->place);
+        owners[c->place]++;
+    }
+    for (int i = 0; i < ACCOUNT_NUMBERS; i++) expect(owners[i] == 1, "place %d has %u owners", i, owners[i]);
+}
+
 static void what_is_written_is_read(void **state)
 {
     (void)state;
     size_t length;
     uint8_t *bytes = small_file("read", 3, &length);
-    tithe_checkpoint c;
+    tithe_checkpoint c = {.size = sizeof c};
     assert_true(tithe_checkpoint_is(bytes, length));
     assert_int_equal(tithe_checkpoint_read("read", bytes, length, &c, NULL), TITHE_OK);
     assert_true(c.step == 3 && c.n == 12 && c.workers == 3 && c.seed == 1 && c.epochs == 3);
@@ -494,7 +507,7 @@ static void what_is_written_is_read(void **state)
     assert_non_null(strstr(c.text, "\ncodec: topk:k=3|natural"));
     trial *t = trial_with(3, 3);
     trial_run(t);
-    assert_true(c.uplink_bytes == t->result.last.uplink_bytes && c.cost == t->result.last.cost);
+    assert_true(c.totals.uplink_bytes == t->result.last.uplink_bytes && c.totals.cost == t->result.last.cost);
     assert_int_equal(length, CHECKPOINT_HEAD + strlen(c.text) + c.shared_bytes + 3 * c.worker_bytes + 4);
     for (size_t i = 0; i < 12; i++) {
         const double x = get_f64(bytes + CHECKPOINT_HEAD + strlen(c.text) + 8 * i);
@@ -573,6 +586,7 @@ int main(void)
         cmocka_unit_test(a_run_in_two_parts_is_the_whole_run),
         cmocka_unit_test(files_in_the_middle_go_on_too),
         cmocka_unit_test(threads_may_change_on_the_way),
+        cmocka_unit_test(an_account_has_no_gaps),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(every_bit_counts),
         cmocka_unit_test(every_byte_is_needed),

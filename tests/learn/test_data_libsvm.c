@@ -136,7 +136,7 @@ static void labels_that_are_refused(void **state)
     (void)state;
     const char *path = kit_text("three", "1 1:1\n2 1:1\n3 1:1\n");
     kit_refused(path, TITHE_E_DATA, "three has more than two labels (1, 2, 3)");
-    kit_refused(path, TITHE_E_DATA, "--positive 'label<=10'");
+    kit_refused(path, TITHE_E_DATA, "`positive=label<=10`");
     kit_refused_with(path, (tithe_data_options){.positive = "label<=0"}, TITHE_E_DATA, "holds for no label");
     kit_refused_with(path, (tithe_data_options){.positive = "label<=3"}, TITHE_E_DATA,
                      "holds for every label");

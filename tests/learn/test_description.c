@@ -54,7 +54,7 @@ static group *group_start(bool server)
                                .transport = &queues,
                                .self = &g->net,
                                .timeout = DEADLINE};
-        p->o = tithe_train_defaults();
+        p->o = train_defaults();
         p->o.data = SMALL;
         p->o.workers = PAIR;
         p->o.steps = 3;
@@ -204,7 +204,7 @@ static void a_network_is_refused_by_name(void **state)
     set(&g->all[1], "network", "C1");
     group_run(g);
     for (unsigned i = 0; i < PAIR; i++)
-        expect(g->all[i].status && strstr(g->all[i].error.text, "--network"), "%s", g->all[i].error.text);
+        expect(g->all[i].status && strstr(g->all[i].error.text, "`network`"), "%s", g->all[i].error.text);
     group_free(g);
 }
 
@@ -371,7 +371,7 @@ static void what_is_set_is_what_one_gets(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
         for (int second = 0; second < 2; second++) {
-            tithe_train_options o = tithe_train_defaults();
+            tithe_train_options o = train_defaults();
             const char *value = second ? samples[i].second : samples[i].first;
             char text[128] = "";
             if (!value) continue;
@@ -395,7 +395,7 @@ static void what_is_no_value_is_refused(void **state)
         {"bucket", "-1MiB"},  {"bucket", "layers"},  {"no-optimum", "on"},
         {"codec", ""},        {"local steps", "1"},  {"", "1"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        tithe_train_options o = tithe_train_defaults();
+        tithe_train_options o = train_defaults();
         tithe_error error = {0};
         expect(tithe_train_options_set(&o, bad[i][0], bad[i][1], &error) == TITHE_E_ARGUMENT && *error.text,
                "--%s '%s' was taken", bad[i][0], bad[i][1]);
@@ -422,6 +422,8 @@ static void flags_are_where_they_should_be(void **state)
     static const char *const of_messages[] = {
         "workers", "seed",   "codec", "downlink", "feedback", "downlink-feedback", "scheme", "collective",
         "leader",  "bucket", "tuner", "level",    "cost",     "clients",           "count",  NULL};
+    static const char *const later[] = {"data",   "model",  "l2",   "sampling", "batch",
+                                        "scheme", "leader", "cost", "downlink-feedback", NULL};
     for (const tithe_option *row = tithe_train_option_table(); row->name; row++) {
         const unsigned together = TITHE_OPTION_AGREES | TITHE_OPTION_EVERYWHERE;
         expect(!(row->flags & together) == in_list(own, row->name), "--%s and the others", row->name);
@@ -430,16 +432,37 @@ static void flags_are_where_they_should_be(void **state)
                row->name);
         expect(!!(row->flags & TITHE_OPTION_SERVER) == in_list(of_messages, row->name), "--%s, the server",
                row->name);
+        expect(!!(row->flags & TITHE_OPTION_LATER) == in_list(later, row->name), "--%s, later", row->name);
     }
 }
 
 static void defaults_are_those_of_the_table(void **state)
 {
     (void)state;
-    const tithe_train_options o = tithe_train_defaults();
+    const tithe_train_options o = train_defaults();
     assert_true(o.workers == 1 && !o.batch && o.local_steps == 1 && o.seed == 1 && o.l2 < 0);
     assert_true(isnan(o.target_loss) && isnan(o.target_gap) && o.momentum == 0 && !o.steps && o.epochs == 0);
     assert_true(o.overlap && !o.count_paper && !o.shared_level && !o.clients && !o.bucket_bytes && !o.codec);
+}
+
+/* A program that was compiled against an older header, whose options end earlier. */
+static void shorter_options_have_fewer_options(void **state)
+{
+    (void)state;
+    const uint64_t untouched = 0x5555555555555555u;
+    tithe_train_options o;
+    tithe_error error = {0};
+    memset(&o, 0x55, sizeof o);
+    o.size = offsetof(tithe_train_options, seed);
+    tithe_train_defaults(&o);
+    assert_true(o.size == offsetof(tithe_train_options, seed) && o.seed == untouched && o.workers == 1);
+    assert_int_equal(tithe_train_options_set(&o, "codec", "natural", NULL), TITHE_OK);
+    assert_int_equal(tithe_train_options_set(&o, "seed", "3", &error), TITHE_E_ARGUMENT);
+    assert_true(o.seed == untouched && !tithe_train_options_get(&o, "seed", NULL, 0));
+    assert_int_equal(tithe_train_check(&o, NULL), TITHE_OK);
+    o.size = 0;
+    assert_int_equal(tithe_train_check(&o, &error), TITHE_E_ARGUMENT);
+    assert_non_null(strstr(error.text, "`size`"));
 }
 
 static int make_folder(void **state)
@@ -448,7 +471,7 @@ static int make_folder(void **state)
     snprintf(folder, sizeof folder, "/tmp/tithe-description-XXXXXX");
     if (!mkdtemp(folder)) return 1;
     snprintf(kept_here, sizeof kept_here, "%s/kept", folder);
-    tithe_train_options o = tithe_train_defaults(); /* a checkpoint that can be resumed */
+    tithe_train_options o = train_defaults(); /* a checkpoint that can be resumed */
     tithe_train_result result = {0};
     o.data = SMALL;
     o.workers = PAIR;
@@ -485,6 +508,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_no_value_is_refused),
         cmocka_unit_test(flags_are_where_they_should_be),
         cmocka_unit_test(defaults_are_those_of_the_table),
+        cmocka_unit_test(shorter_options_have_fewer_options),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -8,21 +8,12 @@ import json
 import math
 import os
 import subprocess
-import sys
 import tempfile
+
+from support import check, finish
 
 tithe = os.path.abspath(os.environ["TITHE"])
 data = os.environ.get("TITHE_DATA", "")
-failures = 0
-checks = 0
-
-
-def expect(condition, what):
-    global failures, checks
-    checks += 1
-    if not condition:
-        failures += 1
-        print("FAIL:", what)
 
 
 def train(*options):
@@ -54,14 +45,14 @@ def variance_reduction(name):
     for threshold in (0.05, 0.2, 0.5):
         run = train(*options, "--estimator", "lsvrg", "--codec", f"threshold:lambda={threshold}", "--epochs", "30")
         floors[threshold] = floor(run)
-        expect(0 < run["residual_share"] <= 1 + 1e-5, f"{name}: |e|^2 is {run['residual_share']} of its bound")
+        check(0 < run["residual_share"] <= 1 + 1e-5, f"{name}: |e|^2 is {run['residual_share']} of its bound")
     print(f"{name}: gap of EC-SGD {floor(sgd):.2g}; of EC-LSVRG " +
           ", ".join(f"{gap:.2g} at lambda {threshold}" for threshold, gap in floors.items()))
-    expect(floor(sgd) >= 100 * floors[0.05], f"{name}: EC-LSVRG is not 100 times lower")
+    check(floor(sgd) >= 100 * floors[0.05], f"{name}: EC-LSVRG is not 100 times lower")
     for low, high in ((0.05, 0.2), (0.2, 0.5)):
         power = math.log(floors[high] / floors[low]) / math.log(high / low)
         print(f"{name}: the floor falls as lambda^{power:.2f} from {high} to {low}")
-        expect(1.5 <= power <= 2.5, f"{name}: the floor falls as lambda^{power:.2f}")
+        check(1.5 <= power <= 2.5, f"{name}: the floor falls as lambda^{power:.2f}")
 
 
 def importance(name, seeds, ahead):
@@ -75,12 +66,12 @@ def importance(name, seeds, ahead):
         factor = mean["uniform"] / mean["importance"]
         print(f"{name}, {epochs} epochs: gap {mean['uniform']:.3g} uniform, {mean['importance']:.3g} importance: {factor:.2f} x")
         if ahead:
-            expect(factor >= ahead, f"{name}: importance sampling is ahead by {factor:.2f} only after {epochs} epochs")
+            check(factor >= ahead, f"{name}: importance sampling is ahead by {factor:.2f} only after {epochs} epochs")
             continue
         spread = max(math.sqrt(sum((g - mean[key]) ** 2 for g in value) / (len(value) - 1)) for key, value in gaps.items())
         distance = abs(mean["uniform"] - mean["importance"])
-        expect(distance <= 4 * spread / math.sqrt(len(seeds)) + 0.1 * mean["uniform"],
-               f"{name}: {distance:.2g} apart, with a spread of {spread:.2g}")
+        check(distance <= 4 * spread / math.sqrt(len(seeds)) + 0.1 * mean["uniform"],
+              f"{name}: {distance:.2g} apart, with a spread of {spread:.2g}")
 
 
 def both_ways(estimator, *options):
@@ -90,13 +81,13 @@ def both_ways(estimator, *options):
     dense = train(*options, "--steps", str(steps))
     cheap = train(*options, "--steps", str(int(1.3 * steps)), "--codec", "natural", "--downlink", "natural")
     there = next((row for row in cheap["trace"] if row["loss"] <= dense["loss"]), None)
-    expect(there, f"{estimator}: natural compression both ways does not reach {dense['loss']:.5f} in {1.3 * steps} steps")
+    check(there, f"{estimator}: natural compression both ways does not reach {dense['loss']:.5f} in {1.3 * steps} steps")
     if not there:
         return
     sent = (there["uplink_bytes"] + there["downlink_bytes"]) / (dense["uplink_bytes"] + dense["downlink_bytes"])
     print(f"{estimator}: natural both ways has the loss {dense['loss']:.5f} in {there['step'] / steps:.2f} of the steps "
           f"and {sent:.3f} of the bytes")
-    expect(sent <= 0.37, f"{estimator}: {sent:.3f} of the bytes")
+    check(sent <= 0.37, f"{estimator}: {sent:.3f} of the bytes")
 
 
 def entries(run):
@@ -118,8 +109,8 @@ def budgets(split):
         low, high = (middle, high) if entries(hard) > entries(top) else (low, middle)
     print(f"{split}: top-5 sends {entries(top):.2f} values, gap {top['gap']:.2g}, not sent in all {top['unsent']:.3g}; "
           f"threshold {middle:.3g} sends {entries(hard):.2f}, gap {hard['gap']:.2g}, not sent in all {hard['unsent']:.3g}")
-    expect(abs(entries(hard) / entries(top) - 1) <= 0.1, f"{split}: budgets of {entries(top)} and {entries(hard)}")
-    expect(top["unsent"] > 0 and hard["unsent"] > 0 and top["gap"] < 0.1 and hard["gap"] < 0.1, f"{split}: both ran")
+    check(abs(entries(hard) / entries(top) - 1) <= 0.1, f"{split}: budgets of {entries(top)} and {entries(hard)}")
+    check(top["unsent"] > 0 and hard["unsent"] > 0 and top["gap"] < 0.1 and hard["gap"] < 0.1, f"{split}: both ran")
 
 
 def published():
@@ -128,8 +119,8 @@ def published():
         for seed in (1, 2, 3):
             run = train("--data", name, "--workers", "20", "--steps", "1", "--no-optimum", "--seed", str(seed))
             print(f"{name}, seed {seed}: L {run['L']:.6g}, L_US {run['L_US']:.6g}, L_IS {run['L_IS']:.5g}")
-            expect(abs(run["L_US"] - largest) <= 1e-6 * largest, f"{name}: L_US")
-            expect(least <= run["L_IS"] <= most, f"{name}: L_IS is {run['L_IS']}")
+            check(abs(run["L_US"] - largest) <= 1e-6 * largest, f"{name}: L_US")
+            check(least <= run["L_IS"] <= most, f"{name}: L_IS is {run['L_IS']}")
 
 
 def has(name):
@@ -167,5 +158,4 @@ with tempfile.TemporaryDirectory() as room:
     else:
         print("SKIP: the real sets a9a and w8a were not asked: TITHE_DATA has none")
     os.chdir("/")
-print(f"{failures} of {checks} checks failed" if failures else f"{checks} checks passed")
-sys.exit(failures > 0)
+finish()

@@ -127,7 +127,7 @@ static void auto_steps_follow_their_formulas(void **state)
 
 static tithe_status check_estimator(const char *estimator, size_t batch, tithe_error *error)
 {
-    tithe_train_options o = tithe_train_defaults();
+    tithe_train_options o = train_defaults();
     o.estimator = estimator;
     o.batch = batch;
     return tithe_train_check(&o, error);
@@ -162,7 +162,7 @@ static void both_spellings_are_one_run(void **state)
         t->o.no_optimum = true;
         trial_run(t);
         memcpy(hash[spelt], t->result.model_hash, sizeof hash[spelt]);
-        assert_string_equal(t->result.estimator, "minibatch");
+        assert_string_equal(t->result.facts.estimator, "minibatch");
         free(t);
     }
     assert_string_equal(hash[0], hash[1]);

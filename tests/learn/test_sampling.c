@@ -28,13 +28,20 @@ static const char *weights_file(size_t rows, const char *extra)
 
 static const char *const kinds[] = {"uniform", "importance", "file"};
 
+static tithe_status make(const char *how, const tithe_problem *p, sampling *s, tithe_error *error)
+{
+    const tithe_sampling *kind = NULL;
+    const tithe_status status = tithe_sampling_find(how, &kind, NULL, error);
+    return status ? status : ti_sampling_make(kind, how, p, s, error);
+}
+
 static sampling sampling_of(const char *kind, const tithe_problem *p)
 {
     sampling s;
     tithe_error error = {0};
     const bool file = strcmp(kind, "file") == 0;
     const char *how = file ? weights_file(p->data->total_rows, "") : kind;
-    expect(ti_sampling_make(how, p, &s, &error) == TITHE_OK, "%s", error.text);
+    expect(make(how, p, &s, &error) == TITHE_OK, "%s", error.text);
     if (file) remove(how);
     return s;
 }
@@ -280,15 +287,19 @@ static void bad_weights_are_refused(void **state)
         sampling s;
         tithe_error error = {0};
         const char *path = weights_file(rows[i].rows, rows[i].extra);
-        assert_int_equal(ti_sampling_make(path, &p, &s, &error), TITHE_E_DATA);
+        assert_int_equal(make(path, &p, &s, &error), TITHE_E_DATA);
         expect(strstr(error.text, path) && strstr(error.text, rows[i].says), "'%s'", error.text);
         remove(path);
     }
     sampling s;
     tithe_error error = {0};
-    assert_int_equal(ti_sampling_make("importence", &p, &s, &error), TITHE_E_FILE);
+    assert_int_equal(make("importence", &p, &s, &error), TITHE_E_SPEC);
     assert_non_null(strstr(error.text, "importence"));
     assert_non_null(strstr(error.text, "uniform"));
+    assert_int_equal(make("file:", &p, &s, &error), TITHE_E_SPEC);
+    assert_int_equal(make("no-such.weights", &p, &s, &error), TITHE_E_FILE);
+    assert_int_equal(make("file:no-such-weights", &p, &s, &error), TITHE_E_FILE);
+    assert_non_null(strstr(error.text, "'no-such-weights'"));
     tithe_data_free(data);
 }
 

@@ -184,12 +184,12 @@ static void runs_end_when_they_should(void **state)
         t->o.step_size = "1000000000";
         assert_int_equal(trial_try(t), TITHE_E_DIVERGED);
         assert_non_null(strstr(t->error.text, "step"));
-        assert_non_null(strstr(t->error.text, "--step-size"));
+        assert_non_null(strstr(t->error.text, "`step-size="));
         t->o.step_size = NULL;
         t->o.target_gap = 1e-3;
         t->o.l2 = 0; /* nobody knows the minimum then */
         assert_int_equal(trial_try(t), TITHE_E_SPEC);
-        assert_non_null(strstr(t->error.text, "--target-loss"));
+        assert_non_null(strstr(t->error.text, "`target-loss`"));
         free(t);
     }
     trial *t = trial_of(SMALL);

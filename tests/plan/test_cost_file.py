@@ -5,19 +5,12 @@ import json
 import math
 import os
 import subprocess
-import sys
 import tempfile
 
+from support import check, finish
+
 tithe = os.environ["TITHE"]
-passed = failed = 0
 LATENCY, BANDWIDTH = 2e-3, 1.25e7
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL " + what)
 
 
 def plan(*options):
@@ -82,5 +75,4 @@ with tempfile.TemporaryDirectory() as folder:
     for wrong in ("-1ms", "nan", "inf", "soon", ""):
         refused(f"latency {wrong}", "--latency", wrong, word="latency")
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+finish()

@@ -184,15 +184,21 @@ static void rows_name_their_options(void **state)
         char expected[200];
         assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
         for (size_t i = 0; i < tithe_plan_rows(&q); i++) {
-            int used = snprintf(expected, sizeof expected, "--scheme %s --collective %s", rows[i].scheme,
+            int used = snprintf(expected, sizeof expected, "scheme=%s;collective=%s", rows[i].scheme,
                                 rows[i].collective);
             if (rows[i].keep < 1)
-                used += snprintf(expected + used, sizeof expected - (size_t)used, " --codec topk:keep=%g",
+                used += snprintf(expected + used, sizeof expected - (size_t)used, ";codec=topk:keep=%g",
                                  rows[i].keep);
             if (strcmp(rows[i].scheme, "star") == 0)
-                snprintf(expected + used, sizeof expected - (size_t)used, " --downlink topk:keep=%g",
+                snprintf(expected + used, sizeof expected - (size_t)used, ";downlink=topk:keep=%g",
                          rows[i].keep);
             assert_string_equal(rows[i].options, expected);
+            tithe_comm *comm;
+            tithe_exchange *ex;
+            assert_int_equal(tithe_comm_local(4, &comm, NULL), TITHE_OK);
+            assert_int_equal(tithe_exchange_open(comm, rows[i].options, 1000, &ex, NULL), TITHE_OK);
+            tithe_exchange_free(ex);
+            tithe_comm_free(comm);
             for (size_t j = 0; j < i; j++) assert_string_not_equal(rows[i].options, rows[j].options);
         }
     }

@@ -35,6 +35,7 @@ static void *work(void *argument)
             gradient_fill(p->updates[e][k], N, p->rank, k);
             p->status = tithe_exchange_step(ex[e], p->updates[e][k], 0.25, &p->error);
         }
+    if (p->status) tithe_comm_give_up(p->comm, p->error.text); /* must not drown what the handshake says */
     for (unsigned e = 0; e < EXCHANGES; e++) tithe_exchange_free(ex[e]);
     tithe_comm_free(p->comm); /* the first one sends the server home */
     return NULL;

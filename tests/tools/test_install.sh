@@ -119,7 +119,7 @@ by_cmake() # program, component
 }
 
 for example in "$TITHE_SOURCE"/examples/*.c; do
-    case $example in */mpi_*) continue ;; esac # tests/transport has these
+    case $example in */mpi_* | */hello.c) continue ;; esac # tests/transport has these
     component=tithe part=tithe
     ! grep -q '<tithe/check.h>' "$example" || component=measure part=tithe_measure
     by_pkg_config "$example" $part

@@ -10,14 +10,13 @@ import subprocess
 import sys
 import tempfile
 
-from support import HANG
+from support import HANG, check, finish
 
 tithe = os.environ["TITHE"]
 WORKERS = 2
 NAMES = [f"tithe{os.getpid()}-{i}" for i in range(WORKERS + 1)]  # the server is the last
 BRIDGE = f"tb{os.getpid()}"
 environment = dict(os.environ, TITHE_THREADS="1", XDG_CACHE_HOME=tempfile.mkdtemp())
-failed = 0
 
 
 def skip(why):
@@ -25,8 +24,8 @@ def skip(why):
     sys.exit(77)
 
 
-def ip(*words, check=True):
-    return subprocess.run(["ip", *words], check=check, capture_output=True, text=True)
+def ip(*words, must=True):
+    return subprocess.run(["ip", *words], check=must, capture_output=True, text=True)
 
 
 def build():
@@ -45,7 +44,7 @@ def build():
 
 def tear_down():
     for name in [*NAMES, BRIDGE]:
-        ip("netns", "del", name, check=False)
+        ip("netns", "del", name, must=False)
 
 
 def sent(name):
@@ -60,7 +59,6 @@ def start(name, *arguments):
 
 
 def measure(what, options, most):
-    global failed
     common = ["--data", "rcv1-like:scale=0.05", "--no-optimum", "--steps", "60", *options.split()]
     endpoint = f"tcp://10.99.7.{WORKERS + 1}:5555"
     before = [sent(name) for name in NAMES]
@@ -68,9 +66,8 @@ def measure(what, options, most):
     workers = [start(name, *common, "--role", "worker", "--connect", endpoint, "--json", "-") for name in NAMES[:-1]]
     outputs = [process.communicate(timeout=HANG) for process in [*workers, server]]
     texts = [out for out, _ in outputs if out.strip()]
+    check(len(texts) == 1, f"{what}: {outputs}")
     if len(texts) != 1:
-        print(f"FAIL {what}: {outputs}")
-        failed += 1
         return
     said = json.loads(texts[0])["sent_bytes"]
     after = [sent(name) for name in NAMES]
@@ -78,10 +75,10 @@ def measure(what, options, most):
     packets = sum(a[1] - b[1] for a, b in zip(after, before))
     headers = 66 * packets  # Ethernet 14, IP 20, TCP 20 and 12 of time stamps
     rest = carried - headers - said
-    fine = 0 <= rest <= most * said + 20000  # heads of messages, the handshake, the last words, a few ARPs
-    failed += not fine
-    print(f"{'' if fine else 'FAIL '}{what}: sent_bytes {said:,.0f}; the interfaces carried {carried:,} in {packets:,} packets; "
-          f"without headers {carried - headers:,} ({100 * rest / said:+.2f} %)")
+    figures = (f"{what}: sent_bytes {said:,.0f}; the interfaces carried {carried:,} in {packets:,} packets; "
+               f"without headers {carried - headers:,} ({100 * rest / said:+.2f} %)")
+    print(figures)
+    check(0 <= rest <= most * said + 20000, figures)  # heads of messages, the handshake, the last words, a few ARPs
 
 
 if os.geteuid() != 0 or not shutil.which("ip"):
@@ -101,4 +98,4 @@ try:
 finally:
     tear_down()
     shutil.rmtree(environment["XDG_CACHE_HOME"], ignore_errors=True)
-sys.exit(1 if failed else 0)
+finish()

@@ -50,5 +50,6 @@ if [ ! -x "$mpifort" ] || ! command -v gfortran > /dev/null; then
 fi
 # shellcheck disable=SC2046
 # MPICH has no interfaces for buffers of any type, and warns.
-"$mpifort" -O2 -Wall "$TITHE_SOURCE/examples/mpi_allreduce.f90" -o in_fortran $(pkg-config --libs tithe_mpi)
+"$mpifort" -O2 -Wall "$(pkg-config --variable=includedir tithe)/tithe/tithe.f90" \
+    "$TITHE_SOURCE/examples/mpi_allreduce.f90" -o in_fortran $(pkg-config --libs tithe_mpi)
 for ranks in 1 3; do start "$ranks" ./in_fortran; done

@@ -187,7 +187,7 @@ static double four_workers(const char *spec, const char *feedback, double target
         for (size_t i = 0; i < d; i++) w[i] -= (double)x[i];
         p->steps++;
     }
-    p->cost = tithe_exchange_total(ex).cost;
+    p->cost = totals_of(ex).cost;
     tithe_exchange_free(ex);
     tithe_codec_free(codec);
     tithe_cost_free(cost);
