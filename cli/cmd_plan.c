@@ -2,75 +2,28 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "amounts.h"
 #include "files.h"
 #include "json.h"
 #include "options.h"
 #include "plan_map.h"
+#include "plan_speed.h"
 #include "text.h"
 #include "verbs.h"
 
-enum { MOST_KEEPS = 64, MOST_PATH = 1024 };
-
-/* ---- how fast codecs are here: measured once, and kept --------------------------------------------------------- */
-
-static bool speed_path(char *path)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length = -1;
-    if (cache && *cache)
-        length = snprintf(path, MOST_PATH, "%s/tithe", cache);
-    else if (home && *home)
-        length = snprintf(path, MOST_PATH, "%s/.cache/tithe", home);
-    if (length < 0 || length >= MOST_PATH - 64) return false;
-    *strrchr(path, '/') = 0; /* the folder of all caches, then ours; whoever cannot write has none */
-    mkdir(path, 0700);
-    path[strlen(path)] = '/';
-    mkdir(path, 0700);
-    snprintf(path + length, MOST_PATH - (size_t)length, "/step-speed-%s-%s", tithe_version(),
-             tithe_kernels_name());
-    return true;
-}
-
-static bool read_speed(const char *path, tithe_speed *s)
-{
-    FILE *file = fopen(path, "r");
-    if (!file) return false;
-    const bool fine = fscanf(file, "%lf %lf %lf %lf", &s->encode_value, &s->encode_entry, &s->decode_entry,
-                             &s->form_value) == 4;
-    fclose(file);
-    return fine && s->encode_value >= 0 && s->encode_entry >= 0 && s->decode_entry >= 0 &&
-           s->form_value >= 0 && s->encode_value < 1 && s->encode_entry < 1 && s->decode_entry < 1 &&
-           s->form_value < 1;
-}
-
-static tithe_status find_speed(tithe_speed *s, tithe_error *error)
-{
-    char path[MOST_PATH], text[120];
-    const bool cached = speed_path(path);
-    if (cached && read_speed(path, s)) return TITHE_OK;
-    text_progress("measuring how fast codecs are here");
-    const tithe_status status = tithe_speed_measure(s, error);
-    text_progress_end();
-    if (status || !cached) return status;
-    FILE *file = fopen(path, "w");
-    const int length = snprintf(text, sizeof text, "%.9g %.9g %.9g %.9g\n", s->encode_value, s->encode_entry,
-                                s->decode_entry, s->form_value);
-    if (file) fwrite(text, 1, (size_t)length, file);
-    if (file) fclose(file);
-    return TITHE_OK;
-}
+enum { MOST_KEEPS = 64, MOST_CODECS = 16, MOST_PATH = 1024 };
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------- */
 
 typedef struct plan_options {
-    const char *params, *layers, *workers, *latency, *bandwidth, *cost, *keep, *report, *json;
+    const char *params, *layers, *workers, *latency, *bandwidth, *cost, *keep, *codec, *report, *json;
+    char *codec_text;     /* of --codec, cut at its semicolons */
     tithe_cost *measured; /* what --cost names */
     int count;
     bool no_codec, no_map;
     double keeps[MOST_KEEPS];
+    tithe_plan_codec codecs[MOST_CODECS];
     uint64_t least, most; /* workers */
 } plan_options;
 
@@ -148,6 +101,27 @@ static bool read_link(plan_options *o, tithe_plan_request *q)
     return true;
 }
 
+/* Specs have commas, so semicolons stand between them. */
+static bool read_codecs(plan_options *o, tithe_plan_request *q)
+{
+    q->codecs = o->codecs;
+    if (!o->codec) return true;
+    o->codec_text = text_copy(o->codec);
+    for (char *at = o->codec_text; at; q->codec_count++) {
+        char *end = strchr(at, ';');
+        if (end) *end++ = 0;
+        if (!*at || q->codec_count == MOST_CODECS) {
+            text_fail("--codec takes up to %d codecs with semicolons between them, such as "
+                      "'natural;all|dither:s=7', not '%s'",
+                      MOST_CODECS, o->codec);
+            return false;
+        }
+        o->codecs[q->codec_count].spec = at;
+        at = end;
+    }
+    return true;
+}
+
 static bool read_request(plan_options *o, tithe_plan_request *q)
 {
     q->keeps = o->keeps;
@@ -160,7 +134,7 @@ static bool read_request(plan_options *o, tithe_plan_request *q)
                   MOST_KEEPS, o->keep);
         return false;
     }
-    return true;
+    return read_codecs(o, q);
 }
 
 /* ---- the answer ---------------------------------------------------------------------------------------------------- */
@@ -170,6 +144,7 @@ static cJSON *row_json(const tithe_plan_row *row)
     cJSON *json = json_object();
     json_text(json, "scheme", row->scheme);
     json_text(json, "collective", row->collective);
+    if (row->codec) json_text(json, "codec", row->codec);
     json_number(json, "keep", row->keep);
     json_number(json, "network_seconds", row->network_seconds);
     json_number(json, "codec_seconds", row->codec_seconds);
@@ -185,7 +160,8 @@ static cJSON *plan_json(const tithe_plan_request *q, const tithe_plan_row *rows,
     json_count(json, "workers", q->workers);
     json_number(json, "latency_s", q->link.latency);
     json_number(json, "bandwidth_Bps", q->link.bandwidth);
-    for (size_t i = 0; i < tithe_plan_rows(q); i++) json_append(list, row_json(&rows[i]));
+    const size_t count = tithe_plan_rows(q);
+    for (size_t i = 0; i < count; i++) json_append(list, row_json(&rows[i]));
     json_item(json, "rows", list);
     json_item(json, "winner", row_json(&rows[plan->winner]));
     json_item(json, "network_winner", row_json(&rows[plan->network_winner]));
@@ -200,11 +176,14 @@ static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, 
     printf("%s numbers, %u workers, latency %s, bandwidth %s%s\n\n", text_group((uint64_t)q->params).text,
            q->workers, amount_time(q->link.latency).text, amount_bandwidth(q->link.bandwidth).text,
            q->link.points ? "; messages as measured" : "");
+    const size_t count = tithe_plan_rows(q);
     printf("  %-8s %-10s %7s %12s %12s %12s\n", "scheme", "over", "keep", "transfer", "codec", "in all");
-    for (size_t i = 0; i < tithe_plan_rows(q); i++)
-        printf("%s %-8s %-10s %7g %12s %12s %12s\n", i == plan->winner ? ">" : " ", rows[i].scheme,
-               rows[i].collective, rows[i].keep, amount_time(rows[i].network_seconds).text,
-               amount_time(rows[i].codec_seconds).text, amount_time(rows[i].seconds).text);
+    for (size_t i = 0; i < count; i++)
+        printf("%s %-8s %-10s %7.*g %12s %12s %12s%s%s\n", i == plan->winner ? ">" : " ", rows[i].scheme,
+               rows[i].collective, rows[i].codec ? 3 : 6, rows[i].keep,
+               amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
+               amount_time(rows[i].seconds).text, rows[i].codec ? "  " : "",
+               rows[i].codec ? rows[i].codec : "");
     const tithe_plan_row *w = &rows[plan->winner], *d = &rows[plan->dense];
     if (plan->winner == plan->dense)
         printf("\nCompression does not pay: dense over %s takes %s, and nothing else is faster.\n",
@@ -218,12 +197,24 @@ static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, 
     printf("The fastest step is that of: tithe train %s\n", plan_flags(w).text);
 }
 
+/* The fastest of a scheme; NULL: it has no rows. */
+static const tithe_plan_row *fastest(const tithe_plan_row *rows, size_t count, const tithe_scheme *scheme)
+{
+    const tithe_plan_row *best = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].scheme, scheme->name) == 0 && (!best || rows[i].seconds < best->seconds))
+            best = &rows[i];
+    return best;
+}
+
 /* The fastest of each scheme, as the number of workers grows. */
 static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_row *rows)
 {
     const tithe_scheme *const *schemes = tithe_schemes();
+    const size_t count = tithe_plan_rows(&q);
     printf("\n  %8s", "workers");
-    for (size_t s = 0; schemes[s]; s++) printf(" %20s", schemes[s]->name);
+    for (size_t s = 0; schemes[s]; s++)
+        if (fastest(rows, count, schemes[s])) printf(" %20s", schemes[s]->name);
     printf("\n");
     for (uint64_t n = o->least;; n = n * 2 < o->most ? n * 2 : o->most) {
         tithe_plan plan;
@@ -233,12 +224,8 @@ static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_
         if (status) return text_fail_status(NULL, status, &error);
         printf("  %8s", text_group(n).text);
         for (size_t s = 0; schemes[s]; s++) {
-            const tithe_plan_row *best = NULL;
-            for (size_t i = 0; i < tithe_plan_rows(&q); i++)
-                if (strcmp(rows[i].scheme, schemes[s]->name) == 0 &&
-                    (!best || rows[i].seconds < best->seconds))
-                    best = &rows[i];
-            printf(" %10s %9s", best ? amount_time(best->seconds).text : "-", best ? best->collective : "");
+            const tithe_plan_row *best = fastest(rows, count, schemes[s]);
+            if (best) printf(" %10s %9s", amount_time(best->seconds).text, best->collective);
         }
         printf("\n");
         if (n == o->most) return EXIT_DONE;
@@ -250,7 +237,9 @@ static int answer(plan_options *o, tithe_plan_request *q)
     tithe_error error = {0};
     tithe_plan plan = {0};
     plan_map map;
-    tithe_status status = o->no_codec ? TITHE_OK : find_speed(&q->speed, &error);
+    tithe_status status = o->no_codec ? TITHE_OK : plan_speed(&q->speed, &error);
+    for (size_t i = 0; !o->no_codec && i < q->codec_count && !status; i++)
+        status = plan_speed_codec(&o->codecs[i], &error);
     tithe_plan_row *rows = text_memory(tithe_plan_rows(q) * sizeof *rows);
     if (!status) status = tithe_plan_make(q, rows, &plan, &error);
     const bool growth = o->most > o->least;
@@ -281,6 +270,9 @@ int cmd_plan(int argc, char **argv)
         option_text("cost", "FILE",
                     "in place of both: what `tithe probe --out FILE` measured, or alphabeta:...", &o.cost),
         option_text("keep", "LIST", "shares of the coordinates to send (default 0.1,0.01,0.001)", &o.keep),
+        option_text("codec", "LIST",
+                    "codecs to plan besides, with every scheme that takes them: 'natural;all|dither:s=7'",
+                    &o.codec),
         option_choice("count", "frame|paper",
                       "real frames and our own rounds, or the paper's formulas with 4 bytes for a value and "
                       "4 for an index (default frame)",
@@ -301,11 +293,13 @@ int cmd_plan(int argc, char **argv)
                    "machine (once, then "
                    "kept).",
         .options = options,
-        .examples = "  tithe plan --params 25557032 --workers 8 --latency 1ms --bandwidth 10Gbit\n"
-                    "  tithe plan --params 1e9 --workers 2..100000 --bandwidth 100Mbit --keep 0.01\n"
-                    "  mpirun -n 2 tithe probe --transport mpi --out link.csv; tithe plan --params 1e7 "
-                    "--cost link.csv\n"
-                    "  tithe plan --params 11689512 --count paper --json -",
+        .examples =
+            "  tithe plan --params 25557032 --workers 8 --latency 1ms --bandwidth 10Gbit\n"
+            "  tithe plan --params 1e9 --workers 2..100000 --bandwidth 100Mbit --keep 0.01\n"
+            "  mpirun -n 2 tithe probe --transport mpi --out link.csv; tithe plan --params 1e7 "
+            "--cost link.csv\n"
+            "  tithe plan --params 25557032 --workers 8 --codec 'natural;f16;topk:keep=0.01|natural'\n"
+            "  tithe plan --params 11689512 --count paper --json -",
     };
     int count, status;
     tithe_plan_request q = {0};
@@ -313,5 +307,6 @@ int cmd_plan(int argc, char **argv)
     const bool fine = read_request(&o, &q) && (!o.report || file_can_write(o.report));
     status = fine ? answer(&o, &q) : EXIT_BAD;
     tithe_cost_free(o.measured);
+    free(o.codec_text);
     return status;
 }

@@ -30,23 +30,28 @@ static bool is_taken(const plan_map *map, char letter)
     return false;
 }
 
-/* The first letter of its names that is free: small ones for what sends dense vectors, capitals for the rest. */
+/* The first letter of its names that is free, or any other: small ones for what sends dense vectors, capitals for the rest. */
 static char letter_of(const plan_map *map, const tithe_plan_row *row, bool dense)
 {
-    char names[64];
-    snprintf(names, sizeof names, "%s%s", dense ? "" : row->scheme, row->collective);
+    char names[200];
+    snprintf(names, sizeof names, "%s%s%s", dense ? "" : row->scheme, row->collective,
+             row->codec ? row->codec : "");
     for (const char *c = names; *c; c++) {
+        if (!isalpha((unsigned char)*c)) continue;
         const char letter = (char)(dense ? tolower((unsigned char)*c) : toupper((unsigned char)*c));
         if (!is_taken(map, letter)) return letter;
     }
+    for (char letter = dense ? 'a' : 'A'; isalpha((unsigned char)letter); letter++)
+        if (!is_taken(map, letter)) return letter;
     return '?';
 }
 
 static size_t method_of(const plan_map *map, const tithe_plan_row *row)
 {
     size_t i = 0;
-    while (i < map->method_count && (strcmp(map->methods[i].scheme, row->scheme) != 0 ||
-                                     strcmp(map->methods[i].collective, row->collective) != 0))
+    while (i < map->method_count &&
+           (strcmp(map->methods[i].scheme, row->scheme) != 0 ||
+            strcmp(map->methods[i].collective, row->collective) != 0 || map->methods[i].codec != row->codec))
         i++;
     return i;
 }
@@ -56,11 +61,12 @@ static void list_methods(plan_map *map, const tithe_plan_row *rows, size_t count
     size_t dense_so_far = 0;
     map->method_count = 0;
     for (size_t i = 0; i < count && map->method_count < MAP_METHODS; i++) {
-        const bool dense = rows[i].keep == 1;
+        const bool dense = rows[i].keep == 1 && !rows[i].codec;
         if (method_of(map, &rows[i]) < map->method_count) continue;
         const size_t place = dense ? dense_so_far++ : map->method_count - dense_so_far;
-        map->methods[map->method_count] = (plan_method){
-            rows[i].scheme, rows[i].collective, color_of(dense, place), letter_of(map, &rows[i], dense)};
+        map->methods[map->method_count] =
+            (plan_method){rows[i].scheme, rows[i].collective, rows[i].codec, color_of(dense, place),
+                          letter_of(map, &rows[i], dense)};
         map->method_count++;
     }
 }
@@ -97,6 +103,15 @@ static bool is_on(const plan_map *map, size_t method)
     return false;
 }
 
+/* "gather over tree", or "gather over tree: natural". */
+static plan_sentence name_of(const plan_method *m)
+{
+    plan_sentence line;
+    snprintf(line.text, sizeof line.text, "%s over %s%s%s", m->scheme, m->collective, m->codec ? ": " : "",
+             m->codec ? m->codec : "");
+    return line;
+}
+
 void plan_map_print(const plan_map *map, const tithe_plan_request *request)
 {
     printf(
@@ -109,9 +124,7 @@ void plan_map_print(const plan_map *map, const tithe_plan_request *request)
     }
     printf("             1M      10M     100M    1G      10G     100G\n\n ");
     for (size_t m = 0; m < map->method_count; m++)
-        if (is_on(map, m))
-            printf("  %c %s over %s", map->methods[m].letter, map->methods[m].scheme,
-                   map->methods[m].collective);
+        if (is_on(map, m)) printf("  %c %s", map->methods[m].letter, name_of(&map->methods[m]).text);
     printf("\n");
 }
 
@@ -174,10 +187,10 @@ static void add_map(page *p, const plan_map *map)
             const plan_method *winner = &map->methods[map->winner[i][j]];
             add(p,
                 "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>%s, %s: "
-                "%s over %s</title></rect>",
+                "%s</title></rect>",
                 LEFT + CELL * j, TOP + CELL * i, CELL - 1, CELL - 1, winner->color,
-                amount_time(map->latency[i]).text, amount_bandwidth(map->bandwidth[j]).text, winner->scheme,
-                winner->collective);
+                amount_time(map->latency[i]).text, amount_bandwidth(map->bandwidth[j]).text,
+                name_of(winner).text);
         }
     }
     for (int j = 0; j < MAP_COLUMNS; j += 4)
@@ -186,8 +199,8 @@ static void add_map(page *p, const plan_map *map)
     add(p, "</svg><p class=\"legend\">");
     for (size_t m = 0; m < map->method_count; m++)
         if (is_on(map, m))
-            add(p, "<span><i style=\"background:%s\"></i>%s over %s</span>", map->methods[m].color,
-                map->methods[m].scheme, map->methods[m].collective);
+            add(p, "<span><i style=\"background:%s\"></i>%s</span>", map->methods[m].color,
+                name_of(&map->methods[m]).text);
     add(p, "</p>");
 }
 
@@ -198,10 +211,11 @@ static void add_rows(page *p, const tithe_plan_row *rows, size_t count, const ti
     for (size_t i = 0; i < count; i++)
         add(p,
             "<tr%s title=\"tithe train "
-            "%s\"><td>%s</td><td>%s</td><td>%g</td><td>%s</td><td>%s</td><td>%s</td></tr>",
+            "%s\"><td>%s</td><td>%s</td><td>%g%s%s</td><td>%s</td><td>%s</td><td>%s</td></tr>",
             i == plan->winner ? " class=\"winner\"" : "", plan_flags(&rows[i]).text, rows[i].scheme,
-            rows[i].collective, rows[i].keep, amount_time(rows[i].network_seconds).text,
-            amount_time(rows[i].codec_seconds).text, amount_time(rows[i].seconds).text);
+            rows[i].collective, rows[i].keep, rows[i].codec ? " " : "", rows[i].codec ? rows[i].codec : "",
+            amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
+            amount_time(rows[i].seconds).text);
     add(p, "</table>");
 }
 

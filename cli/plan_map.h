@@ -6,9 +6,9 @@
 
 enum { MAP_ROWS = 13, MAP_COLUMNS = 17, MAP_METHODS = 64 };
 
-/* A scheme over a collective, and how it is drawn. */
+/* A scheme over a collective, with a codec where one is named, and how it is drawn. */
 typedef struct plan_method {
-    const char *scheme, *collective, *color;
+    const char *scheme, *collective, *codec, *color; /* codec NULL: top-k, or dense */
     char letter;
 } plan_method;
 
@@ -22,7 +22,7 @@ typedef struct plan_map {
 tithe_status plan_map_fill(const tithe_plan_request *request, plan_map *map, tithe_error *error);
 /* By value, so that one printf can hold several. */
 typedef struct plan_sentence {
-    char text[192];
+    char text[320];
 } plan_sentence;
 /* Behind `tithe train`, for such a step. */
 plan_sentence plan_flags(const tithe_plan_row *row);

@@ -22,14 +22,24 @@ typedef struct tithe_speed {
 /* Measured here on vectors of eight million numbers, too long for caches: takes about a second. */
 TITHE_API tithe_status tithe_speed_measure(tithe_speed *speed, tithe_error *error);
 
+/* A codec that is planned besides top-k: its spec, with its level, and seconds for each number of a vector that is encoded, with
+ * the feedback that it has where none is named, or decoded. Zero: not counted. */
+typedef struct tithe_plan_codec {
+    const char *spec;
+    double encode_value, decode_value;
+} tithe_plan_codec;
+/* Measures these. */
+TITHE_API tithe_status tithe_speed_measure_codec(tithe_plan_codec *codec, tithe_error *error);
+
 typedef struct tithe_plan_row {
     const char *scheme, *collective;
-    double keep;            /* 1: dense */
+    const char *codec;      /* of the request; NULL: dense, or top-k with `keep` */
+    double keep;            /* share of the numbers that are sent; dense: 1 */
     double rounds, bytes;   /* one after the other: transfer = rounds * latency + bytes / bandwidth */
     double codec_seconds;   /* encoding, and decoding what arrives */
     double network_seconds; /* the transfer alone */
     double seconds;         /* with the codec */
-    char options[160];      /* that make such a step, as for tithe_exchange_open */
+    char options[256];      /* that make such a step, as for tithe_exchange_open */
 } tithe_plan_row;
 
 typedef struct tithe_plan_request {
@@ -38,6 +48,8 @@ typedef struct tithe_plan_request {
     tithe_link link; /* with measured points, if there are any (cost.h: tithe_link_of_cost) */
     const double *keeps;
     size_t keep_count;
+    const tithe_plan_codec *codecs; /* with every scheme that takes them; what rows name is of these */
+    size_t codec_count;
     /* The paper's formulas, with 4 bytes for a value and 4 for an index. Otherwise what this library does: real frames, and
      * the rounds of its own collectives, those that announce lengths included. */
     bool count_paper;
@@ -45,7 +57,7 @@ typedef struct tithe_plan_request {
 } tithe_plan_request;
 
 /* How many rows there will be: one for each scheme and each collective that it runs over; those that send dense vectors
- * first, then the others for each level. */
+ * first, then the others for each level, and those that take it for each codec. */
 TITHE_API size_t tithe_plan_rows(const tithe_plan_request *request);
 
 typedef struct tithe_plan {
@@ -57,7 +69,8 @@ typedef struct tithe_plan {
 } tithe_plan;
 
 enum { TITHE_PLAN_WORKERS = 1 << 30 };
-/* Fills rows (tithe_plan_rows of them). Workers from 1 to TITHE_PLAN_WORKERS; levels in (0, 1]; a link that is positive and finite. */
+/* Fills rows (tithe_plan_rows of them). Workers from 1 to TITHE_PLAN_WORKERS; levels in (0, 1]; a link that is positive
+ * and finite; codecs that state how much they send. */
 TITHE_API tithe_status tithe_plan_make(const tithe_plan_request *request, tithe_plan_row *rows,
                                        tithe_plan *plan, tithe_error *error);
 

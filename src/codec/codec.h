@@ -44,8 +44,8 @@ tithe_claims ti_codec_claims(const tithe_codec *codec, size_t n);
 
 /* The most entries that a call may select. */
 size_t ti_codec_max_count(const tithe_codec *codec, size_t n);
-/* As many as it states, where a draw may select more; otherwise the same. */
-size_t ti_codec_likely_count(const tithe_codec *codec, size_t n);
+/* As many as it states, whatever a draw may select; 0: the data decide, or the call. */
+size_t ti_codec_stated_count(const tithe_codec *codec, size_t n);
 /* The level with which a part of a vector of n numbers is sent; 0: what the codec says holds for every length. */
 double ti_codec_level_of_part(const tithe_codec *codec, size_t part, size_t n);
 /* Room for entries that encoding needs: at least as much. */

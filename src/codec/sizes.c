@@ -34,11 +34,11 @@ static double stated(const tithe_codec *codec, const char *name)
     return place < 0 ? NAN : codec->selector_params[place];
 }
 
-size_t ti_codec_likely_count(const tithe_codec *codec, size_t n)
+size_t ti_codec_stated_count(const tithe_codec *codec, size_t n)
 {
-    const size_t most = ti_codec_max_count(codec, n);
     const double k = stated(codec, "k"), count = isnan(k) ? round(stated(codec, "keep") * (double)n) : k;
-    return count < (double)most ? (size_t)fmax(1, count) : most;
+    if (codec->selector->source == TITHE_INDICES_ALL || count >= (double)n) return n;
+    return isnan(count) ? 0 : (size_t)fmax(1, count);
 }
 
 size_t ti_codec_room(const tithe_codec *codec, size_t n)

@@ -252,6 +252,19 @@ static double paper_bits(const tithe_exchange *ex, unsigned i)
     return 32 * (words + (!a->rule->known));
 }
 
+/* The frame of the leader's indices is one without its values. */
+static void foretell(const tithe_exchange_config *config, size_t n, tithe_step_shape *shape)
+{
+    const tithe_codec *codec = config->codec;
+    const size_t count = ti_codec_stated_count(codec, n);
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &(tithe_call){0}, count);
+    const size_t values = bytes_of_bits(codec->quantizer->max_bits(&quant));
+    shape->indices = (double)(tithe_codec_length(codec, n, count, TITHE_EXCHANGE) - values);
+    shape->values = (double)count;
+    shape->quantized = !ti_exchange_sums(codec);
+    if (shape->quantized) shape->parts.length = ti_artopk_part_length(codec, count, shape->ranks);
+}
+
 /* What a leader is chosen from, the broadcast of its indices, and the sum of the values. */
 static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 {
@@ -283,6 +296,7 @@ const tithe_scheme ti_scheme_artopk = {
     .open = open,
     .close = close,
     .run = run,
+    .foretell = foretell,
     .rounds = rounds,
     .paper_bits = paper_bits,
     .learned = learned,

@@ -48,10 +48,10 @@ static bool suits(const tithe_exchange_config *config, size_t n)
     const unsigned size = config->comm->size;
     if (config->downlink || refuse(config)) return false;
     if (codec->selector->source == TITHE_INDICES_ALL) return size >= 3;
-    if (!codec->has_level || codec->selector->absolute) return false;
-    const size_t entries = ti_codec_likely_count(codec, n);
-    return size * (double)tithe_codec_length(codec, n, entries, TITHE_EXCHANGE) >
-           2.0 * sizeof(float) * (double)n;
+    if (!codec->has_level) return false;
+    const size_t entries = ti_codec_stated_count(codec, n);
+    return entries && size * (double)tithe_codec_length(codec, n, entries, TITHE_EXCHANGE) >
+                          2.0 * sizeof(float) * (double)n;
 }
 
 /* Short parts go at once, which takes the fewest rounds; long ones would share every link. */
@@ -407,5 +407,6 @@ const tithe_scheme ti_scheme_shards = {
     .open = ti_shards_open,
     .close = ti_shards_close,
     .run = run,
+    .foretell = ti_shards_foretell,
     .rounds = rounds,
 };

@@ -50,6 +50,39 @@ static void lay_out(shards *s, size_t n, size_t grain, unsigned ranks)
         if (s->part[r] == UINT32_MAX) s->part[r] = s->count;
 }
 
+/* Of parts of whole grains, of which the last rank has no fewer than others; the last grain may be short. */
+static size_t longest_part(size_t n, size_t grain, unsigned ranks)
+{
+    const size_t grains = n / grain + (n % grain != 0), rest = grains % ranks;
+    const size_t most = grains / ranks + (rest != 0), alike = rest ? rest : ranks;
+    return most * grain - (alike == 1 ? grains * grain - n : 0);
+}
+
+static double frame_of_part(const tithe_codec *codec, size_t length, size_t n, bool *fixed)
+{
+    const tithe_codec at = ti_codec_at(codec, ti_codec_level_of_part(codec, length, n));
+    const size_t known = tithe_codec_fixed_length(&at, length);
+    *fixed = known > 0;
+    return (
+        double)(known ? known
+                      : tithe_codec_length(&at, length, ti_codec_stated_count(&at, length), TITHE_EXCHANGE));
+}
+
+void ti_shards_foretell(const tithe_exchange_config *config, size_t n, tithe_step_shape *shape)
+{
+    const tithe_codec *back = config->downlink ? config->downlink : config->codec;
+    const size_t grain = grain_of(config->codec, n), grains = n / grain + (n % grain != 0);
+    const size_t longest = longest_part(n, grain, shape->ranks);
+    bool up_fixed, back_fixed;
+    shape->owners = grains < shape->ranks ? (unsigned)grains : shape->ranks;
+    shape->share = frame_of_part(config->codec, longest, n, &up_fixed);
+    shape->share_frames = (shape->ranks - 1.0) * shape->owners;
+    shape->shares = shape->share * shape->share_frames;
+    shape->parts.length = frame_of_part(back, longest, n, &back_fixed);
+    shape->heads = !up_fixed;
+    shape->back_heads = !back_fixed;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------------------- */
 
 static void *room(size_t count, size_t size, bool *enough)

@@ -28,6 +28,9 @@ typedef struct shards {
 tithe_status ti_shards_open(tithe_exchange *ex, tithe_error *error);
 void ti_shards_close(tithe_exchange *ex);
 
+/* What a step will be like: its longest part stands for all of them. */
+void ti_shards_foretell(const tithe_exchange_config *config, size_t n, tithe_step_shape *shape);
+
 static inline size_t shard_length(const shards *s, unsigned part)
 {
     return s->begin[part + 1] - s->begin[part];

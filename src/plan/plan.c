@@ -12,12 +12,17 @@
 /* ---- rows ------------------------------------------------------------------------------------------------- */
 
 /* The options that make such a step. */
-static void write_options(const tithe_scheme *scheme, const char *collective, double keep, char *text,
+static void write_options(const tithe_scheme *scheme, const char *collective, const plan_level *l, char *text,
                           size_t room)
 {
+    char codec[PLAN_SPEC];
+    if (l->codec)
+        snprintf(codec, sizeof codec, "%s", l->codec);
+    else
+        snprintf(codec, sizeof codec, "topk:keep=%.12g", l->keep);
     int used = snprintf(text, room, "scheme=%s;collective=%s", scheme->name, collective);
-    if (!scheme->whole) used += snprintf(text + used, room - (size_t)used, ";codec=topk:keep=%.12g", keep);
-    if (scheme->back) snprintf(text + used, room - (size_t)used, ";downlink=topk:keep=%.12g", keep);
+    if (!scheme->whole) used += snprintf(text + used, room - (size_t)used, ";codec=%s", codec);
+    if (scheme->back && !scheme->cuts) snprintf(text + used, room - (size_t)used, ";downlink=%s", codec);
 }
 
 tithe_plan_row ti_plan_row(const tithe_plan_request *q, const tithe_scheme *scheme, const char *collective,
@@ -26,6 +31,7 @@ tithe_plan_row ti_plan_row(const tithe_plan_request *q, const tithe_scheme *sche
     tithe_plan_row row = {
         .scheme = scheme->name,
         .collective = collective,
+        .codec = l->codec,
         .keep = l->keep,
         .rounds = tithe_rounds_count(rounds),
         .bytes = tithe_rounds_bytes(rounds),
@@ -33,37 +39,49 @@ tithe_plan_row ti_plan_row(const tithe_plan_request *q, const tithe_scheme *sche
         .network_seconds = tithe_rounds_seconds(rounds, &q->link),
     };
     row.seconds = row.network_seconds + row.codec_seconds;
-    write_options(scheme, collective, l->keep, row.options, sizeof row.options);
+    write_options(scheme, collective, l, row.options, sizeof row.options);
     return row;
 }
 
 static tithe_plan_row own_row(const tithe_plan_request *q, const tithe_scheme *scheme, const char *collective,
                               const plan_level *l)
 {
-    const tithe_step_shape shape = {.ranks = q->workers,
-                                    .collective = tithe_scheme_collective(scheme, collective),
-                                    .n = q->params,
-                                    .frames = {.count = q->workers, .length = l->frame},
-                                    .back = l->frame,
-                                    .indices = l->indices,
-                                    .values = l->values / sizeof(float)};
+    tithe_step_shape shape = {.ranks = q->workers,
+                              .collective = tithe_scheme_collective(scheme, collective),
+                              .n = q->params,
+                              .frames = {.count = q->workers, .length = l->frame},
+                              .back = l->frame,
+                              .indices = l->indices,
+                              .values = l->values / sizeof(float),
+                              .parts = {.count = q->workers}};
     tithe_rounds rounds;
+    if (l->codec && scheme->foretell) {
+        const tithe_exchange_config config = ti_plan_codec_config(l, scheme, collective);
+        scheme->foretell(&config, (size_t)q->params, &shape);
+    }
     tithe_rounds_start(&rounds);
     scheme->rounds(&shape, &rounds);
     return ti_plan_row(q, scheme, collective, l, &rounds);
 }
 
-/* What nobody can foretell is left out, and a second name for the same thing too; and schemes for frames of all coordinates. */
+/* What nobody can foretell is left out, and a second name for the same thing too. */
 static bool is_planned(const tithe_scheme *scheme, const char *const *name)
 {
     const tithe_collective *c = tithe_scheme_collective(scheme, *name);
-    if (scheme->cuts) return false;
     for (const char *const *before = scheme->collectives; before < name; before++)
         if (tithe_scheme_collective(scheme, *before) == c) return false;
     return c->ordered;
 }
 
-/* All rows without a level, or of one level, into `rows`; NULL: only how many there are. */
+/* Top-k goes as it always went: to cut what is short already is for those who name it. */
+static bool takes(const tithe_scheme *scheme, const char *collective, const plan_level *l)
+{
+    if (!l->codec) return !scheme->cuts;
+    const tithe_exchange_config config = ti_plan_codec_config(l, scheme, collective);
+    return !scheme->refuse || !scheme->refuse(&config);
+}
+
+/* All rows that are dense, or of one level, into `rows`; NULL: only how many there are. */
 static size_t walk(const tithe_plan_request *q, bool dense, const plan_level *l, tithe_plan_row *rows)
 {
     size_t count = 0;
@@ -73,21 +91,37 @@ static size_t walk(const tithe_plan_request *q, bool dense, const plan_level *l,
     }
     for (const tithe_scheme *const *s = tithe_schemes(); *s; s++)
         for (const char *const *name = (*s)->collectives; (*s)->whole == dense && *name; name++) {
-            if (!is_planned(*s, name)) continue;
+            if (!is_planned(*s, name) || !takes(*s, *name, l)) continue;
             if (rows) rows[count] = own_row(q, *s, *name, l);
             count++;
         }
     return count;
 }
 
+static const plan_level any_level = {.keep = 1};
+
 static size_t dense_count(const tithe_plan_request *q)
 {
-    return walk(q, true, NULL, NULL);
+    return walk(q, true, &any_level, NULL);
+}
+
+/* Of a codec; none, where it is refused. */
+static tithe_status walk_codec(const tithe_plan_request *q, const tithe_plan_codec *codec,
+                               tithe_plan_row *rows, size_t *count, tithe_error *error)
+{
+    plan_level level;
+    const tithe_status status = ti_plan_codec_open(q, codec, &level, error);
+    *count = status ? 0 : walk(q, false, &level, rows);
+    if (!status) ti_plan_codec_close(&level);
+    return status;
 }
 
 size_t tithe_plan_rows(const tithe_plan_request *request)
 {
-    return dense_count(request) + request->keep_count * walk(request, false, NULL, NULL);
+    size_t count = dense_count(request) + request->keep_count * walk(request, false, &any_level, NULL);
+    for (size_t i = 0, more; i < request->codec_count; i++, count += more)
+        walk_codec(request, &request->codecs[i], NULL, &more, NULL);
+    return count;
 }
 
 /* ---- a level ------------------------------------------------------------------------------------------------ */
@@ -170,6 +204,9 @@ static tithe_status expect_sense(const tithe_plan_request *q, tithe_error *error
     if (!all_finite_positive(&q->link.bandwidth, 1))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A bandwidth is positive, but this one is %g B/s.",
                        q->link.bandwidth);
+    if (q->count_paper && q->codec_count)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "The paper's formulas are of top-k: leave out `count=paper`, or the codecs.");
     for (size_t i = 0; i < q->keep_count; i++)
         if (!all_finite_positive(&q->keeps[i], 1) || q->keeps[i] > 1)
             return ti_fail(error, TITHE_E_ARGUMENT, i, "keep is a share, above 0 and up to 1, not %g.",
@@ -182,12 +219,16 @@ tithe_status tithe_plan_make(const tithe_plan_request *request, tithe_plan_row *
 {
     tithe_status status = expect_sense(request, error);
     if (status) return status;
-    size_t count = walk(request, true, &(plan_level){.keep = 1}, rows);
+    size_t count = walk(request, true, &any_level, rows);
     for (size_t i = 0; i < request->keep_count; i++) {
         plan_level level;
         status = make_level(request, request->keeps[i], &level, error);
         if (status) return status;
         count += walk(request, false, &level, rows + count);
+    }
+    for (size_t i = 0, more; i < request->codec_count; i++, count += more) {
+        status = walk_codec(request, &request->codecs[i], rows + count, &more, error);
+        if (status) return status;
     }
     *plan = (tithe_plan){0};
     for (size_t i = 0; i < count; i++) {

@@ -30,6 +30,10 @@ refused 'abbreviation with =' "no option '--see'" "$TITHE" encode raw in.f32 OUT
 refused 'words of dashes' "no option '--sede', the nearest is --seed" "$TITHE" encode raw in.f32 OUT -sede 3
 refused 'no name' "no option '--'" "$TITHE" encode raw in.f32 OUT --=3
 refused 'a flag with a value' "--no-map takes no value; leave '=yes' out" "$TITHE" plan --no-map=yes
+refused 'an empty codec' 'semicolons between them' "$TITHE" plan --params 1000 --codec 'natural;;f16'
+refused 'a codec without a level' "the level of 'topk'" "$TITHE" plan --params 1000 --codec topk
+refused 'a codec of the data' 'depends on the data' "$TITHE" plan --params 1000 --codec threshold:lambda=1 --no-codec
+refused 'codecs of no paper' '--count paper' "$TITHE" plan --params 1000 --codec natural --count paper
 refused '-- as value' '--json needs a value' "$TITHE" encode raw in.f32 OUT --json -- more
 refused 'too few' 'usage: tithe encode SPEC IN OUT' "$TITHE" encode raw in.f32
 refused 'too many' "'more' is one argument too many" "$TITHE" encode raw in.f32 OUT more

@@ -167,6 +167,125 @@ static void rows_are_steps(void **state)
     check_rows(64, 65536, 8, 0.05);
 }
 
+/* ---- codecs that are named ---------------------------------------------------------------------------------- */
+
+static const tithe_plan_codec named[] = {
+    {.spec = "natural"},         {.spec = "all|f16"},        {.spec = "all|dither:s=7,bucket=100"},
+    {.spec = "randk:keep=0.25"}, {.spec = "topk:keep=0.25"}, {.spec = "topk:k=300|natural"}};
+enum { NAMED = sizeof named / sizeof *named, MOST_NAMED = 100 };
+
+static double run_row(const tithe_plan_row *row, const tithe_plan_request *q)
+{
+    tithe_comm comm = ranks_here(q->workers);
+    tithe_exchange *ex = NULL;
+    tithe_error error = {0};
+    const size_t n = (size_t)q->params;
+    float *x = gradients_make(q->workers, n, 0), *update = malloc(n * sizeof *update);
+    expect(tithe_exchange_open(&comm, row->options, n, &ex, &error) == TITHE_OK, "%s: %s", row->options,
+           error.text);
+    for (unsigned r = 0; r < q->workers; r++)
+        expect(tithe_exchange_put(ex, r, 0, x + r * n, 0.5, &error) == TITHE_OK, "%s", error.text);
+    expect(tithe_exchange_finish(ex, update, &error) == TITHE_OK, "%s", error.text);
+    const double seconds = tithe_exchange_seconds(ex, &q->link);
+    tithe_exchange_free(ex);
+    free(x);
+    free(update);
+    return seconds;
+}
+
+/* Every row of a codec is a step, too: to the last digits where frames have one length. */
+static void check_named(unsigned ranks, size_t n)
+{
+    const tithe_plan_request q = {.params = (double)n,
+                                  .workers = ranks,
+                                  .link = {.latency = 1e-5, .bandwidth = 1e8},
+                                  .codecs = named,
+                                  .codec_count = NAMED};
+    tithe_plan_row rows[MOST_NAMED];
+    tithe_plan plan;
+    const size_t count = tithe_plan_rows(&q);
+    unsigned with[NAMED] = {0};
+    assert_true(count < MOST_NAMED);
+    assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i].codec) continue;
+        size_t c = 0;
+        while (named[c].spec != rows[i].codec) c++;
+        const double seconds = run_row(&rows[i], &q), within = c < 4 ? 1e-9 : 0.05;
+        with[c]++;
+        expect(fabs(seconds - rows[i].network_seconds) <= within * seconds,
+               "%s, %u ranks, n = %zu: planned %.9g s, stated %.9g s", rows[i].options, ranks, n,
+               rows[i].network_seconds, seconds);
+    }
+    /* gather has two collectives, shards two, star one; artopk four where values are raw, otherwise one */
+    const unsigned expected[NAMED] = {5, 5, 5, 5, 9, 6};
+    for (size_t c = 0; c < NAMED; c++) assert_int_equal(with[c], expected[c]);
+}
+
+static void rows_of_codecs_are_steps(void **state)
+{
+    (void)state;
+    for (unsigned ranks = 1; ranks <= 9; ranks++) {
+        check_named(ranks, 1000);
+        check_named(ranks, 4096);
+        check_named(ranks, 2560 * ranks + 1);
+        if (ranks % 4 == 1) check_named(ranks, 100003);
+    }
+    check_named(64, 60000);
+}
+
+/* A million workers are as cheap to ask as two, and codecs cost what was measured. */
+static void codecs_are_charged(void **state)
+{
+    (void)state;
+    const tithe_plan_codec one = {.spec = "natural", .encode_value = 1e-9, .decode_value = 3e-9};
+    const tithe_plan_request q = {.params = 1e9,
+                                  .workers = 1000000,
+                                  .link = {.latency = 1e-5, .bandwidth = 1e8},
+                                  .codecs = &one,
+                                  .codec_count = 1};
+    tithe_plan_row rows[40];
+    tithe_plan plan;
+    assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
+    expect_near(find(rows, tithe_plan_rows(&q), "shards", "ring")->codec_seconds, 1.000001 + 6, 1e-6);
+    expect_near(find(rows, tithe_plan_rows(&q), "star", "star")->codec_seconds, 2 + 1000001 * 3.0, 1e-3);
+}
+
+static void codecs_that_do_not_tell_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *word;
+    } wrong[] = {{"threshold:lambda=2", "data"},
+                 {"topk", "level"},
+                 {"topk:rule=l2", "data"},
+                 {"given", "data"},
+                 {"naturel", "natural"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tithe_plan_codec one = {.spec = wrong[i].spec};
+        const tithe_plan_request q = {.params = 1000,
+                                      .workers = 4,
+                                      .link = {.latency = 1e-5, .bandwidth = 1e8},
+                                      .codecs = &one,
+                                      .codec_count = 1};
+        tithe_plan_row rows[40];
+        tithe_plan plan;
+        tithe_error error = {0};
+        assert_int_equal(tithe_plan_make(&q, rows, &plan, &error), TITHE_E_SPEC);
+        expect(strstr(error.text, wrong[i].word), "%s: '%s'", wrong[i].spec, error.text);
+        assert_int_equal(tithe_speed_measure_codec(&one, &error), TITHE_E_SPEC);
+    }
+    tithe_plan_request q = {.params = 1000,
+                            .workers = 4,
+                            .link = {.latency = 1e-5, .bandwidth = 1e8},
+                            .count_paper = true,
+                            .codecs = named,
+                            .codec_count = 1};
+    tithe_plan_row rows[40];
+    tithe_plan plan;
+    assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_E_ARGUMENT);
+}
+
 /* Each row can be made as its options say, and no two rows are the same. */
 static void rows_name_their_options(void **state)
 {
@@ -280,15 +399,27 @@ static void speeds_are_measured(void **state)
     assert_true(speed.encode_value > 0 && speed.encode_value < 1e-5);
     assert_true(speed.encode_entry >= 0 && speed.encode_entry < 1e-4);
     assert_true(speed.decode_entry > 0 && speed.decode_entry < 1e-4);
+    for (size_t c = 0; c < NAMED; c++) {
+        tithe_plan_codec one = named[c];
+        assert_int_equal(tithe_speed_measure_codec(&one, NULL), TITHE_OK);
+        assert_true(one.encode_value > 0 && one.decode_value > 0);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(below_break_even_it_pays), cmocka_unit_test(frames_are_real),
-        cmocka_unit_test(rows_are_steps),           cmocka_unit_test(long_frames_are_charged),
-        cmocka_unit_test(rows_name_their_options),  cmocka_unit_test(a_cost_is_a_link),
-        cmocka_unit_test(nobody_to_talk_to),        cmocka_unit_test(speeds_are_measured),
+        cmocka_unit_test(below_break_even_it_pays),
+        cmocka_unit_test(frames_are_real),
+        cmocka_unit_test(rows_of_codecs_are_steps),
+        cmocka_unit_test(codecs_are_charged),
+        cmocka_unit_test(codecs_that_do_not_tell_are_refused),
+        cmocka_unit_test(rows_are_steps),
+        cmocka_unit_test(long_frames_are_charged),
+        cmocka_unit_test(rows_name_their_options),
+        cmocka_unit_test(a_cost_is_a_link),
+        cmocka_unit_test(nobody_to_talk_to),
+        cmocka_unit_test(speeds_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
