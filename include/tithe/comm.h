@@ -42,7 +42,8 @@ TITHE_API void tithe_comm_give_up(tithe_comm *comm, const char *why);
 typedef struct tithe_transport {
     size_t size; /* sizeof(tithe_transport): what was compiled against this header */
     const char *name, *summary;
-    /* Start to send. The bytes stay as they are until the next flush. Never waits for the receiver. */
+    /* Start to send. The bytes stay as they are until the next flush, or until the receiver has taken them. Never waits for the
+     * receiver. */
     tithe_status (*send)(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
                          tithe_error *error);
     /* Wait for the next message of a rank: exactly `length` bytes. */
@@ -55,8 +56,8 @@ typedef struct tithe_transport {
     void (*close)(void *self); /* may be NULL */
     /* Optional: an all-reduce of its own, of one vector for each process. NULL: it has none. */
     tithe_status (*all_reduce)(void *self, float *vector, size_t n, double timeout, tithe_error *error);
-    /* Optional: pieces of a long message, which are passed on as they come, with receives that are posted ahead. A piece that is
-     * sent stays as it is until the next flush, and comes only from a rank that sends pieces to one that takes them. NULL:
+    /* Optional: pieces of a long message, which are passed on as they come, with receives that are posted ahead. A piece
+     * comes only from a rank that sends pieces to one that takes them. NULL:
      * they go as messages. */
     tithe_status (*send_piece)(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
                                tithe_error *error);

@@ -181,6 +181,7 @@ tithe_status ti_comm_send_piece(tithe_comm *comm, unsigned from, unsigned to, co
     const tithe_transport *t = comm->transport;
     if (!t->send_piece) return ti_comm_send(comm, from, to, bytes, length, error);
     if (comm->failed.code) return fail_again(comm, error);
+    comm->all_know = false;
     ti_comm_count(comm, 1, length);
     tithe_error own = {0};
     if (!error) error = &own;
@@ -229,6 +230,7 @@ tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error)
 tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe_error *error)
 {
     if (comm->failed.code) return fail_again(comm, error);
+    comm->all_know = false;
     tithe_error own = {0};
     if (!error) error = &own;
     const double start = clock_now();

@@ -53,6 +53,7 @@ typedef struct mpi_state {
     expected pieces[MOST_PIECES]; /* a queue */
     size_t first_piece, piece_count;
     unsigned *waits;           /* comm.h: what each has said of itself */
+    MPI_Status arrived;        /* of the last request that was waited for */
     int news[NEWS], news_next; /* what was said of ourselves: the last few may still be on their way */
 } mpi_state;
 
@@ -137,7 +138,7 @@ static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double t
     bool told = false;
     for (unsigned round = 0;; round++) {
         int done = 0;
-        const int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        const int code = MPI_Test(request, &done, &s->arrived);
         if (code != MPI_SUCCESS) return fail_mpi(code, what, error);
         if (done) {
             if (told) say_waiting(s, -1);
@@ -163,6 +164,16 @@ static tithe_status wait_for(mpi_state *s, MPI_Request *request, double timeout,
     const tithe_status status = wait_until_done(s, request, timeout, what, who, error);
     if (status) s->failed = true;
     return status;
+}
+
+/* MPI takes a message that is too short without a word. */
+static tithe_status expect_length(const mpi_state *s, size_t length, unsigned from, tithe_error *error)
+{
+    int count = 0;
+    MPI_Get_count(&s->arrived, MPI_BYTE, &count);
+    if ((size_t)count == length) return TITHE_OK;
+    return transport_fail(error, TITHE_E_MISMATCH, from,
+                          "A message of rank %u has %d bytes where %zu were expected.", from, count, length);
 }
 
 /* ---- the library's own all-reduce ---------------------------------------------------------------------- */
@@ -236,6 +247,7 @@ static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *b
             MPI_Cancel(&request);
             MPI_Request_free(&request);
         }
+        if (!status) status = expect_length(s, piece, from, error);
         at += piece;
         length -= piece;
     } while (length && !status);
@@ -293,7 +305,7 @@ static tithe_status take_piece(void *self, unsigned at, unsigned from, void *roo
     }
     s->first_piece = (s->first_piece + 1) % MOST_PIECES;
     s->piece_count--;
-    return TITHE_OK;
+    return expect_length(s, length, from, error);
 }
 
 static tithe_status flush(void *self, double timeout, tithe_error *error)

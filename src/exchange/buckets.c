@@ -94,6 +94,7 @@ static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, floa
     const tithe_status status = ti_exchange_create_whole(&c, end - b->begin, &slice, &b->ex, error);
     if (status) return status;
     b->ex->tensor = i;
+    b->ex->back_given = ex->back_given;
     b->ex->put_pool = ex->config.pool;
     atomic_init(&b->missing, c.comm->local);
     ex->raw_bytes += b->ex->raw_bytes;

@@ -57,7 +57,7 @@ static void settle_back(tithe_exchange_config *c, const tithe_scheme *scheme)
 {
     if (scheme->cuts && !c->downlink && !c->feedback->aggregates) {
         c->downlink = c->codec;
-        c->downlink_tuner = c->tuner;
+        if (!c->downlink_tuner && c->tuner->tunes) c->downlink_tuner = c->tuner;
     }
     if (!c->downlink_feedback)
         c->downlink_feedback =

@@ -46,7 +46,8 @@ static bool suits(const tithe_exchange_config *config, size_t n)
 {
     const tithe_codec *codec = config->codec;
     const unsigned size = config->comm->size;
-    if (config->downlink || refuse(config)) return false;
+    if (config->downlink || config->tuner->open || refuse(config))
+        return false; /* a state is for one way only */
     if (codec->selector->source == TITHE_INDICES_ALL) return size >= 3;
     if (!codec->has_level) return false;
     const size_t entries = ti_codec_stated_count(codec, n);
@@ -257,13 +258,15 @@ static void describe(tithe_exchange *ex)
     const shards *s = ex->own;
     const tithe_comm *comm = ex->config.comm;
     tithe_step_shape *shape = &ex->shape;
+    const bool by_rank = comm->local < s->count; /* of ranks here and of parts, go through the fewer */
     double longest = 0;
     shape->shares = shape->share_frames = 0;
     for (unsigned turn = 1; turn < comm->size; turn++) {
         double here = 0;
-        for (unsigned p = 0; p < s->count; p++) {
-            const unsigned from = (s->owner[p] + comm->size - turn) % comm->size;
-            if (!comm_is_local(comm, from)) continue;
+        for (unsigned i = 0; i < (by_rank ? comm->local : s->count); i++) {
+            const unsigned from = by_rank ? comm->first + i : (s->owner[i] + comm->size - turn) % comm->size;
+            const unsigned p = by_rank ? s->part[(from + turn) % comm->size] : i;
+            if (p == s->count || !comm_is_local(comm, from)) continue;
             const unsigned local = from - comm->first;
             const bool put = ex->workers[local].state == WORKER_PUT;
             const double bytes = put ? (double)s->up.info[local * s->count + p].bytes : 0;

@@ -27,12 +27,13 @@ static size_t learned(const tithe_exchange *part, double *numbers)
 
 size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket, size_t *begin)
 {
-    size_t before = 0;
     *begin = ex->n;
-    if (!ex->scheme->cuts) return 0;
+    if (rank >= ex->config.comm->size || bucket >= ti_exchange_parts(ex)) return 0;
+    const tithe_exchange *part = ti_exchange_part(ex, bucket);
+    size_t before = 0, within = 0;
     for (unsigned b = 0; b < bucket; b++) before += ti_exchange_part(ex, b)->n;
-    const size_t count = ti_shards_owned(ti_exchange_part(ex, bucket), rank, begin);
-    *begin += before;
+    const size_t count = part->scheme->cuts ? ti_shards_owned(part, rank, &within) : 0;
+    if (count) *begin = before + within;
     return count;
 }
 

@@ -61,6 +61,7 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     from->up.tuner_state = state;
     to->stepped = from->stepped;
     to->sliced = from->sliced;
+    to->back_given = from->back_given;
     to->tensor = from->tensor;
     to->number = from->number;
     to->put_pool = from->put_pool;
@@ -73,19 +74,22 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     from->opened = NULL;
 }
 
-/* Owners add what they kept of the sums to what they kept of their own, so that the next scheme sends it. */
-static void give_back(tithe_exchange *ex)
+/* What owners, or the server, kept of the sums goes to what ranks kept of their own, so that the next scheme sends it. Copies of
+ * what others own, which a checkpoint may have left, are of no use. */
+static void give_back(tithe_exchange *ex, const tithe_scheme *to)
 {
     const tithe_comm *comm = ex->config.comm;
-    for (unsigned i = 0; ex->scheme->cuts && ex->server.residual && i < comm->local; i++) {
+    float *of_sum = ex->server.residual;
+    if (!of_sum || (ex->scheme->served && to->served)) return;
+    for (unsigned i = 0; ex->scheme->cuts && i < comm->local; i++) {
         size_t begin;
         const size_t count = tithe_exchange_owned(ex, comm->first + i, 0, &begin);
-        float *mine = ex->workers[i].residual, *of_sum = ex->server.residual;
-        for (size_t j = begin; mine && j < begin + count; j++) {
-            mine[j] += of_sum[j];
-            of_sum[j] = 0;
-        }
+        for (size_t j = begin; j < begin + count; j++) ex->workers[i].residual[j] += of_sum[j];
     }
+    const bool serves = ex->scheme->served && comm->local && comm_is_local(comm, comm->server);
+    for (size_t j = 0; serves && j < ex->n; j++)
+        ex->workers[comm->server - comm->first].residual[j] += of_sum[j];
+    if (ex->n) memset(of_sum, 0, ex->n * sizeof *of_sum);
 }
 
 /* A new exchange around what the old one keeps, in its place. */
@@ -101,20 +105,27 @@ static tithe_status replace(tithe_exchange *ex, const tithe_exchange_config *c, 
     const tithe_status status = ti_exchange_create_whole(c, ex->n, &all, &made, error);
     free(residual);
     if (status) return status;
-    give_back(ex);
+    give_back(ex, made->scheme);
     hand_over(ex, made);
     const tithe_exchange old = *ex;
     *ex = *made;
     *made = old;
-    if (old.server.residual != ex->server.residual) free(old.server.residual); /* it was given back */
+    if (!ex->sliced && old.server.residual != ex->server.residual)
+        free(old.server.residual); /* it was given back */
     tithe_exchange_free(made);
     return TITHE_OK;
 }
 
-/* Memory of the way back belongs to the exchange, and buckets share it. */
+/* Memory of the way back belongs to the exchange, and buckets share it. And what is in it must find a place. */
 static tithe_status expect_room(const tithe_exchange *ex, const tithe_exchange_config *c, tithe_error *error)
 {
-    if (!ex->buckets || (ex->server.residual != NULL) == c->downlink_feedback->keeps) return TITHE_OK;
+    const bool has = ex->server.residual != NULL, alone = !ex->buckets && !ex->sliced;
+    if (has && !c->feedback->keeps)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "What was kept on the way back could not be sent under another scheme without "
+                       "`feedback=ec`: open another "
+                       "exchange.");
+    if (alone || has == c->downlink_feedback->keeps) return TITHE_OK;
     return ti_fail(
         error, TITHE_E_SPEC, 0,
         "Buckets cannot change to a scheme that keeps more or less on the way back: open another exchange.");

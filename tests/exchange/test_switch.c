@@ -123,6 +123,41 @@ static void what_does_not_fit_changes_nothing(void **state)
     group_free(same);
 }
 
+/* Owners keep of the sums, too, and what they kept goes on with their ranks: N times what was applied and all that is kept
+ * is the sum of all gamma g, whatever schemes there were. */
+static void nothing_is_lost_by_a_change(void **state)
+{
+    (void)state;
+    static const phase way[] = {{"gather", NULL, NULL}, {"shards", "ring", NULL}, {"artopk", NULL, NULL},
+                                {"shards", NULL, NULL}, {"star", NULL, NULL},     {"gather", NULL, NULL}};
+    static double due[N], applied[N];
+    group *g = group_of(&way[0], 0, NULL);
+    memset(due, 0, sizeof due);
+    memset(applied, 0, sizeof applied);
+    for (unsigned k = 0; k < 3 * sizeof way / sizeof *way; k++) {
+        const phase *p = &way[k / 3];
+        if (k % 3 == 0)
+            expect(!tithe_exchange_switch_scheme(g->ex, p->scheme, p->collective, &g->error), "%s",
+                   g->error.text);
+        float *x = gradients_make(RANKS, N, k);
+        group_put_all(g, x, 0.25);
+        group_finish(g);
+        const float *of_sums = tithe_exchange_server_residual(g->ex);
+        for (size_t i = 0; i < N; i++) {
+            double kept = of_sums ? (double)of_sums[i] : 0;
+            applied[i] += RANKS * (double)g->update[i];
+            for (unsigned r = 0; r < RANKS; r++) {
+                due[i] += 0.25 * (double)x[r * N + i];
+                kept += (double)tithe_exchange_residual(g->ex, r)[i];
+            }
+            expect(fabs(applied[i] + kept - due[i]) < 1e-4, "%s, step %u: %g and %g of %g at %zu", p->scheme,
+                   k, applied[i], kept, due[i], i);
+        }
+        free(x);
+    }
+    group_free(g);
+}
+
 /* ---- by a tuner ------------------------------------------------------------------------------------------ */
 
 static unsigned open_states;
@@ -178,8 +213,8 @@ static void a_tuner_changes_the_scheme(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(schemes_change_between_steps),
-                                       cmocka_unit_test(what_does_not_fit_changes_nothing),
-                                       cmocka_unit_test(a_tuner_changes_the_scheme)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schemes_change_between_steps), cmocka_unit_test(what_does_not_fit_changes_nothing),
+        cmocka_unit_test(nothing_is_lost_by_a_change), cmocka_unit_test(a_tuner_changes_the_scheme)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
