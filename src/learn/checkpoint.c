@@ -245,7 +245,7 @@ static tithe_status save(const passage *p, double *accounts)
 
 tithe_status ti_checkpoint_save(run *r, tithe_error *error)
 {
-    if (!r->o->checkpoint || r->saved == r->step) return TITHE_OK;
+    if (!r->o->checkpoint || r->file.saved == r->step) return TITHE_OK;
     const double start = clock_now();
     checkpoint_file file = {0};
     const bool writes = r->comm->first == 0;
@@ -254,7 +254,7 @@ tithe_status ti_checkpoint_save(run *r, tithe_error *error)
     if (!status) status = with_room(&p, save, "writing a checkpoint");
     if (!status && writes) status = ti_checkpoint_finish(&file, error);
     ti_checkpoint_close(&file);
-    if (!status) r->saved = r->step;
+    if (!status) r->file.saved = r->step;
     r->other += clock_now() - start;
     return status;
 }
@@ -263,12 +263,13 @@ tithe_status ti_checkpoint_save(run *r, tithe_error *error)
 
 tithe_status ti_checkpoint_begin(run *r, tithe_error *error)
 {
-    r->saved = UINT64_MAX;
+    r->file.saved = UINT64_MAX;
     if (r->comm->first != 0 || r->comm->local == 0) return TITHE_OK;
     if (r->o->resume) {
-        r->resumed = malloc(sizeof *r->resumed);
-        if (!r->resumed) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to resume.");
-        const tithe_status status = ti_checkpoint_open(r->o->resume, &r->resume_file, r->resumed, error);
+        r->file.resumed = malloc(sizeof *r->file.resumed);
+        if (!r->file.resumed)
+            return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to resume.");
+        const tithe_status status = ti_checkpoint_open(r->o->resume, &r->file.source, r->file.resumed, error);
         if (status) return status;
     }
     return r->o->checkpoint ? ti_checkpoint_try(r->o->checkpoint, error) : TITHE_OK;
@@ -276,7 +277,7 @@ tithe_status ti_checkpoint_begin(run *r, tithe_error *error)
 
 tithe_status ti_checkpoint_expect_early(const run *r, tithe_error *error)
 {
-    return r->resumed ? ti_checkpoint_compare_early(r, r->resumed, error) : TITHE_OK;
+    return r->file.resumed ? ti_checkpoint_compare_early(r, r->file.resumed, error) : TITHE_OK;
 }
 
 tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
@@ -288,7 +289,7 @@ tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
             tithe_exchange_buckets(r->exchange));
     const tithe_status status = r->o->checkpoint ? ti_checkpoint_expect_room(r, error) : TITHE_OK;
     if (status) return status;
-    return r->resumed ? ti_checkpoint_compare(r, r->resumed, error) : TITHE_OK;
+    return r->file.resumed ? ti_checkpoint_compare(r, r->file.resumed, error) : TITHE_OK;
 }
 
 /* What came from the file is not to be trusted to index anything. */
@@ -315,7 +316,7 @@ static tithe_status pass_head(const passage *p)
     run *r = p->r;
     uint8_t *b = p->piece;
     if (p->file) {
-        const checkpoint_head *h = r->resumed;
+        const checkpoint_head *h = r->file.resumed;
         put_u64(b, h->step);
         put_f64(b + 8, h->epochs);
         put_f64(b + 16, h->average_ratio);
@@ -347,8 +348,8 @@ static tithe_status load(const passage *p, double *accounts)
 
 tithe_status ti_checkpoint_load(run *r, tithe_error *error)
 {
-    passage p = {.r = r, .loading = true, .file = r->resumed ? &r->resume_file : NULL, .error = error};
+    passage p = {.r = r, .loading = true, .file = r->file.resumed ? &r->file.source : NULL, .error = error};
     const tithe_status status = with_room(&p, load, "reading a checkpoint");
-    ti_checkpoint_close(&r->resume_file);
+    ti_checkpoint_close(&r->file.source);
     return status;
 }

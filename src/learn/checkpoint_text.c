@@ -83,16 +83,16 @@ tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
     const tithe_status status = ti_comm_sent(r->comm, &sent, error);
     if (status) return status;
     const double first[ACCOUNT_NUMBERS] = {
-        [ACCOUNT_SENT] = sent + r->sent_before,
+        [ACCOUNT_SENT] = sent + r->file.sent_before,
         [ACCOUNT_COMPUTE] = r->compute,
         [ACCOUNT_OTHER] = r->other,
-        [ACCOUNT_MEASURED] = r->measured,
-        [ACCOUNT_LEVEL_SUM] = r->level_sum,
-        [ACCOUNT_KEPT_SUM] = r->kept_sum,
-        [ACCOUNT_SPEEDUP_SUM] = r->speedup_sum,
-        [ACCOUNT_KEPT_LEAST] = r->kept_least,
-        [ACCOUNT_SPEEDUP_LEAST] = r->speedup_least,
-        [ACCOUNT_RESIDUAL_MOST] = r->residual_most,
+        [ACCOUNT_MEASURED] = r->sums.measured,
+        [ACCOUNT_LEVEL_SUM] = r->sums.level,
+        [ACCOUNT_KEPT_SUM] = r->sums.kept,
+        [ACCOUNT_SPEEDUP_SUM] = r->sums.speedup,
+        [ACCOUNT_KEPT_LEAST] = r->sums.kept_least,
+        [ACCOUNT_SPEEDUP_LEAST] = r->sums.speedup_least,
+        [ACCOUNT_RESIDUAL_MOST] = r->sums.residual_most,
         [ACCOUNT_STEP_RANKS] = e.ranks,
         [ACCOUNT_STEP_MEASURED] = e.measured,
         [ACCOUNT_STEP_LEVEL] = e.level,
@@ -142,20 +142,20 @@ void ti_checkpoint_take_account(run *r, const double *accounts)
 {
     tithe_exchange_totals t = {.size = sizeof t};
     tithe_exchange_record e = {.size = sizeof e, .step = (unsigned long)(r->step ? r->step - 1 : 0)};
-    r->kept_least = r->speedup_least = INFINITY;
+    r->sums.kept_least = r->sums.speedup_least = INFINITY;
     for (unsigned w = 0; w < r->comm->local; w++) {
         const double *a = accounts + (size_t)w * ACCOUNT_NUMBERS;
         for (const tithe_counter *c = tithe_counters(); c->name; c++) *counter_in(&t, c) += a[c->place];
-        r->sent_before += a[ACCOUNT_SENT];
+        r->file.sent_before += a[ACCOUNT_SENT];
         r->compute += a[ACCOUNT_COMPUTE];
         r->other += a[ACCOUNT_OTHER];
-        r->measured += a[ACCOUNT_MEASURED];
-        r->level_sum += a[ACCOUNT_LEVEL_SUM];
-        r->kept_sum += a[ACCOUNT_KEPT_SUM];
-        r->speedup_sum += a[ACCOUNT_SPEEDUP_SUM];
-        r->kept_least = fmin(r->kept_least, a[ACCOUNT_KEPT_LEAST]);
-        r->speedup_least = fmin(r->speedup_least, a[ACCOUNT_SPEEDUP_LEAST]);
-        r->residual_most = fmax(r->residual_most, a[ACCOUNT_RESIDUAL_MOST]);
+        r->sums.measured += a[ACCOUNT_MEASURED];
+        r->sums.level += a[ACCOUNT_LEVEL_SUM];
+        r->sums.kept += a[ACCOUNT_KEPT_SUM];
+        r->sums.speedup += a[ACCOUNT_SPEEDUP_SUM];
+        r->sums.kept_least = fmin(r->sums.kept_least, a[ACCOUNT_KEPT_LEAST]);
+        r->sums.speedup_least = fmin(r->sums.speedup_least, a[ACCOUNT_SPEEDUP_LEAST]);
+        r->sums.residual_most = fmax(r->sums.residual_most, a[ACCOUNT_RESIDUAL_MOST]);
         take_step(&e, a);
     }
     tithe_exchange_continue(r->exchange, (uint32_t)r->step, &t, &e);

@@ -189,7 +189,7 @@ static tithe_status expect_sane(run *r, tithe_error *error)
 static bool is_done(const run *r)
 {
     const tithe_train_options *o = r->o;
-    return r->reached || r->stopped || (o->steps && r->step >= o->steps) ||
+    return r->reached || r->stop.stopped || (o->steps && r->step >= o->steps) ||
            (o->epochs > 0 && r->epochs >= o->epochs * (1 - 1e-12));
 }
 
@@ -263,10 +263,10 @@ static double mean_loss(run *r)
 /* The virtual clock: what this step would have taken on the network of its epoch. */
 static void advance_clock(run *r)
 {
-    if (!r->network.phases) return;
-    const network_phase *phase = ti_network_at(&r->network, r->epochs);
-    r->virtual_compute += r->network.compute;
-    r->virtual_transfer += tithe_exchange_seconds(r->exchange, &phase->link);
+    if (!r->clock.network.phases) return;
+    const network_phase *phase = ti_network_at(&r->clock.network, r->epochs);
+    r->clock.compute += r->clock.network.compute;
+    r->clock.transfer += tithe_exchange_seconds(r->exchange, &phase->link);
 }
 
 static tithe_status take_step(run *r, tithe_error *error)
@@ -313,7 +313,7 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
 static tithe_status start(run *r, tithe_error *error)
 {
     r->started = clock_now();
-    r->kept_least = r->speedup_least = INFINITY;
+    r->sums.kept_least = r->sums.speedup_least = INFINITY;
     if (r->o->resume) {
         const tithe_status status = ti_checkpoint_load(r, error);
         if (!status) let_estimator(r, r->estimator->start, NULL);
@@ -328,16 +328,16 @@ static tithe_status start(run *r, tithe_error *error)
  * tells an idle server that they are alive; what their messages say about the link goes with it. The first one says after how many steps they do it next. */
 static tithe_status check_in(run *r, tithe_error *error)
 {
-    if (!run_is_remote(r) || r->step < r->next_check) return TITHE_OK;
-    const double now = clock_now(), took = now - r->checked_at, half_a_second = 0.5;
-    const double steps = (double)(r->step - r->checked);
-    double values[2] = {r->asked, 0}; /* 1: the distance to the next one, at most twice the last */
+    if (!run_is_remote(r) || r->step < r->stop.next_check) return TITHE_OK;
+    const double now = clock_now(), took = now - r->stop.checked_at, half_a_second = 0.5;
+    const double steps = (double)(r->step - r->stop.checked);
+    double values[2] = {r->stop.asked, 0}; /* 1: the distance to the next one, at most twice the last */
     if (r->comm->first == 0) values[1] = floor(fmin(2 * steps, steps * half_a_second / fmax(took, 1e-9)));
     const tithe_status status = ti_link_meet(r->comm, &r->link, values, 2, false, error);
-    if (values[0] > 0) r->stopped = true;
-    r->checked = r->step;
-    r->checked_at = now;
-    r->next_check = r->step + (uint64_t)fmax(values[1], 1);
+    if (values[0] > 0) r->stop.stopped = true;
+    r->stop.checked = r->step;
+    r->stop.checked_at = now;
+    r->stop.next_check = r->step + (uint64_t)fmax(values[1], 1);
     return status;
 }
 
@@ -358,9 +358,9 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
         /* with a loss for free, the end is seen only when the next gradients are there */
         ended = is_done(r) && (!free_loss || r->step == before);
         if (!status && !ended) status = check_in(r, error);
-        if (!status && !ended && r->stopped && !free_loss && r->last.step < (double)r->step)
+        if (!status && !ended && r->stop.stopped && !free_loss && r->last.step < (double)r->step)
             status = look(r, NAN, error); /* the last record */
-        if (r->stopped) ended = true;
+        if (r->stop.stopped) ended = true;
     }
     if (status && status != TITHE_E_DIVERGED) return status; /* the others have not come this far */
     if (ti_run_classifies(r) && isnan(r->last.accuracy)) {   /* the last record may have come without */

@@ -18,13 +18,13 @@
 bool ti_run_progress(run *r, const char *what, double done)
 {
     if (r->o->progress && !r->o->progress(r->o->context, what, done)) ti_run_ask_to_stop(r);
-    return !r->asked;
+    return !r->stop.asked;
 }
 
 void ti_run_ask_to_stop(run *r)
 {
-    r->asked = true;
-    if (!r->comm || !run_is_remote(r)) r->stopped = true;
+    r->stop.asked = true;
+    if (!r->comm || !run_is_remote(r)) r->stop.stopped = true;
 }
 
 /* ---- data and problem ---------------------------------------------------------------------------------- */
@@ -331,7 +331,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     if (!status) status = find_method(r, error);
     if (!status) status = ti_checkpoint_expect_early(r, error);
     if (!status && r->o->network) {
-        status = ti_network_read(r->o->network, &r->network, error);
+        status = ti_network_read(r->o->network, &r->clock.network, error);
         if (!status && run_is_remote(r))
             status = ti_fail(error, TITHE_E_SPEC, 0,
                              "`network` computes a network; over a real transport there is one already.");
@@ -353,7 +353,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
         status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
     }
     if (!status) status = find_optimum(r, error);
-    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stopped)
+    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stop.stopped)
         status =
             ti_fail(error, TITHE_E_SPEC, 0,
                     "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
@@ -390,7 +390,7 @@ void ti_run_free(run *r)
     ti_sampling_free(&r->estimate.rows);
     ti_average_free(&r->average);
     ti_description_free(&r->files);
-    ti_network_free(&r->network);
+    ti_network_free(&r->clock.network);
     free(r->optimum.x);
     free(r->x);
     free(r->averaged);
@@ -398,8 +398,8 @@ void ti_run_free(run *r)
     free(r->gradients);
     free(r->momentum);
     free(r->momentum_next);
-    ti_checkpoint_close(&r->resume_file);
-    free(r->resumed);
+    ti_checkpoint_close(&r->file.source);
+    free(r->file.resumed);
     free(r->update);
     free(r->lanes);
     free(r->scratch);

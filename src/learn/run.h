@@ -21,7 +21,35 @@ typedef struct run_lane {
     double seconds;
 } run_lane;
 
+/* The clock of --network (loop.c). */
+typedef struct run_clock {
+    network network;
+    double compute, transfer; /* seconds on that network */
+} run_clock;
+
+/* How processes that have to end together do so (loop.c). */
+typedef struct run_stop {
+    bool asked, stopped;          /* the caller wants to stop; all processes do so now */
+    uint64_t next_check, checked; /* steps after which they ask each other whether to go on */
+    double checked_at;
+} run_stop;
+
+/* Where the state of a run is written, and where it came from (checkpoint*.c). */
+typedef struct run_file {
+    uint64_t saved;           /* step of the last checkpoint */
+    double sent_before;       /* bytes, before the run was resumed */
+    checkpoint_head *resumed; /* NULL: a new run, or not rank 0 */
+    checkpoint_file source;
+} run_file;
+
+/* Sums over the steps (run_totals.c; a checkpoint saves and loads them). */
+typedef struct run_sums {
+    double level, kept, kept_least, speedup, speedup_least, residual_most, measured;
+} run_sums;
+
+/* Who may change what is said at each group; everybody may read all of it. */
 typedef struct run {
+    /* ---- what the run is: by prepare.c and run_exchange.c, once */
     const tithe_train_options *o; /* with all texts that have a default */
     tithe_pool *pool;
     tithe_data *share;
@@ -31,29 +59,29 @@ typedef struct run {
     const tithe_estimator *estimator;
     const tithe_sampling *sampling;
     double estimator_params[TITHE_MAX_PARAMS];
-    estimate estimate;
-    void **scratch;           /* of each lane */
     exchange_methods methods; /* codecs, feedback, tuners */
     tithe_cost **costs;       /* cost_count of them */
     size_t cost_count;
     const tithe_cost **rank_costs; /* of each worker; NULL: the first for all */
     tithe_comm *own, *comm;        /* own: where all workers are here; NULL: the comm of the options */
-    tithe_exchange *exchange;
     step_plan steps;
-    average average;
     theory theory;
     description files; /* rows: what is in the files that options name */
-    network network;
-    double virtual_compute, virtual_transfer; /* on that network */
     tithe_train_facts facts;
     double m;         /* rows per worker, not rounded */
     double sigma;     /* noise of the rows that are drawn, one at a time, at the minimum; NAN: not known */
     double threshold; /* lambda, for |e|^2 <= gamma^2 lambda^2 d; NAN: another codec */
-
+    double distance;  /* |x_0 - x*|^2; NAN: not known */
     size_t size;
     size_t layers[MOST_LAYERS], layer_count;
+
+    /* ---- what a step works on: made by prepare.c, changed by loop.c */
+    tithe_exchange *exchange;
+    estimate estimate;
+    average average;
     unsigned lane_count;
     run_lane *lanes;
+    void **scratch;                /* of each lane */
     double *x, *averaged, *losses; /* losses: of each worker, in this step */
     float *gradients;              /* of each worker */
     double *momentum;              /* of each worker; NULL: none */
@@ -62,24 +90,20 @@ typedef struct run {
     unsigned *clients; /* workers in random order; the first o->clients take part. NULL: all do */
     bool *active;      /* of each worker; NULL: all are */
 
-    /* where it stands */
+    /* ---- where it stands: by loop.c and run_totals.c */
     uint64_t step;
     double epochs, started, compute, other;
     double shown; /* when progress was shown last */
     double first_loss;
     double gamma;
     bool reached;
-    bool asked, stopped;          /* the caller wants to stop; all processes do so now */
-    uint64_t next_check, checked; /* steps after which the processes ask each other whether to go on */
-    double checked_at;
-    tithe_link_estimate link; /* what their messages say about it; the same on all processes */
+    tithe_link_estimate link; /* what messages say about it; the same on all processes */
     tithe_trace_record last;
-    uint64_t saved;           /* step of the last checkpoint */
-    double sent_before;       /* bytes, before the run was resumed */
-    checkpoint_head *resumed; /* NULL: a new run, or not rank 0 */
-    checkpoint_file resume_file;
-    double distance; /* |x_0 - x*|^2; NAN: not known */
-    double level_sum, kept_sum, kept_least, speedup_sum, speedup_least, residual_most, measured;
+
+    run_clock clock;
+    run_stop stop;
+    run_file file;
+    run_sums sums;
 } run;
 
 tithe_status ti_run_prepare(run *r, tithe_error *error); /* prepare.c */

@@ -13,15 +13,16 @@ void ti_run_count(run *r)
     const tithe_exchange_record e = r->exchange->last;
     if (!isnan(r->threshold) && r->methods.feedback->scaled) {
         const double bound = r->gamma * r->threshold;
-        r->residual_most = fmax(r->residual_most, e.unsent_most / (bound * bound * (double)r->size));
+        r->sums.residual_most =
+            fmax(r->sums.residual_most, e.unsent_most / (bound * bound * (double)r->size));
     }
     if (!e.measured) return; /* nothing was sent, or measured */
-    r->measured += e.measured;
-    r->level_sum += e.measured * e.level;
-    r->kept_sum += e.measured * e.kept;
-    r->kept_least = fmin(r->kept_least, e.kept_least);
-    r->speedup_sum += e.measured * e.speedup;
-    r->speedup_least = fmin(r->speedup_least, e.speedup_least);
+    r->sums.measured += e.measured;
+    r->sums.level += e.measured * e.level;
+    r->sums.kept += e.measured * e.kept;
+    r->sums.kept_least = fmin(r->sums.kept_least, e.kept_least);
+    r->sums.speedup += e.measured * e.speedup;
+    r->sums.speedup_least = fmin(r->sums.speedup_least, e.speedup_least);
 }
 
 /* The loss is computed on its own where the gradients do not bring it. */
@@ -50,7 +51,7 @@ static void take_virtual_seconds(const run *r, tithe_exchange_totals *totals)
 {
     for (const tithe_counter *c = tithe_counters(); c->name; c++)
         if (strcmp(c->unit, "s") == 0) *counter_in(totals, c) = 0;
-    totals->transfer = r->virtual_transfer;
+    totals->transfer = r->clock.transfer;
 }
 
 static tithe_status add_up(run *r, overview *all, tithe_error *error)
@@ -79,17 +80,17 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
                       .measured = e.measured,
                       .kept = e.measured ? e.measured * e.kept : 0,
                       .residual = ranks * e.residual,
-                      .stopped = r->asked};
-    if (r->network.phases) take_virtual_seconds(r, &all->totals);
+                      .stopped = r->stop.asked};
+    if (r->clock.network.phases) take_virtual_seconds(r, &all->totals);
     double sent; /* by this process, and not by its exchange alone */
     tithe_status status = ti_comm_sent(r->comm, &sent, error);
     if (status) return status;
-    all->totals.sent_bytes = sent + r->sent_before;
+    all->totals.sent_bytes = sent + r->file.sent_before;
     extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
     extremes[1] = ranks > 0 ? e.level_most : -INFINITY;
     status = add_up(r, all, error);
     if (!status) status = ti_comm_fold(r->comm, COMM_MOST, extremes, 2, error);
-    if (all->stopped > 0) r->stopped = true; /* one wants to: all do */
+    if (all->stopped > 0) r->stop.stopped = true; /* one wants to: all do */
     return status;
 }
 
@@ -136,9 +137,9 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .collective = e.collective,
         .reason = e.reason,
     };
-    if (r->network.phases) { /* all times are that network's */
-        r->last.seconds = r->virtual_compute + r->virtual_transfer;
-        r->last.compute = r->virtual_compute;
+    if (r->clock.network.phases) { /* all times are that network's */
+        r->last.seconds = r->clock.compute + r->clock.transfer;
+        r->last.compute = r->clock.compute;
         r->last.other = 0;
     }
     if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_ask_to_stop(r);

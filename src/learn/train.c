@@ -28,9 +28,9 @@ static tithe_complexity complexity_of(const run *r)
     const double target = r->o->target_gap, gap = isnan(target) ? r->last.gap : target;
     const double L = r->constants.L + r->problem.model->penalty_curvature * r->problem.l2;
     const double start = r->first_loss - r->facts.optimum;
-    const double measured = r->measured > 0 ? r->measured : NAN;
-    const double factors[] = {1, r->kept_sum > 0 ? measured / r->kept_sum : NAN,
-                              (double)r->size * measured / r->level_sum};
+    const double measured = r->sums.measured > 0 ? r->sums.measured : NAN;
+    const double factors[] = {1, r->sums.kept > 0 ? measured / r->sums.kept : NAN,
+                              (double)r->size * measured / r->sums.level};
     tithe_complexity c = {.gap = gap > 0 ? gap : NAN};
     for (int i = 0; i < 3; i++) {
         c.strongly_convex[i] = factors[i] * L / r->problem.l2 * log(start / c.gap);
@@ -43,16 +43,16 @@ static tithe_complexity complexity_of(const run *r)
 static void fill_result(const run *r, tithe_train_result *result)
 {
     result->steps = r->step;
-    result->stopped = r->stopped;
+    result->stopped = r->stop.stopped;
     result->last = r->last;
     const bool target = !isnan(r->o->target_loss) || !isnan(r->o->target_gap);
     result->target = !target ? TITHE_NO_TARGET : r->reached ? TITHE_TARGET_REACHED : TITHE_TARGET_MISSED;
-    const double measured = r->measured > 0 ? r->measured : NAN;
-    result->kept_mean = r->kept_sum / measured;
-    result->kept_least = r->measured > 0 ? r->kept_least : NAN;
-    result->speedup_mean = r->speedup_sum / measured;
-    result->speedup_least = r->measured > 0 ? r->speedup_least : NAN;
-    result->residual_most = isnan(r->threshold) || !r->methods.feedback->scaled ? NAN : r->residual_most;
+    const double measured = r->sums.measured > 0 ? r->sums.measured : NAN;
+    result->kept_mean = r->sums.kept / measured;
+    result->kept_least = r->sums.measured > 0 ? r->sums.kept_least : NAN;
+    result->speedup_mean = r->sums.speedup / measured;
+    result->speedup_least = r->sums.measured > 0 ? r->sums.speedup_least : NAN;
+    result->residual_most = isnan(r->threshold) || !r->methods.feedback->scaled ? NAN : r->sums.residual_most;
     result->link = r->link.now;
     result->probe_bytes = r->link.probe_bytes;
     result->facts = r->facts;
@@ -68,19 +68,19 @@ static void fill_result(const run *r, tithe_train_result *result)
 /* What each process has seen of its own workers, put together; then the server may go. */
 static tithe_status end_together(run *r, tithe_error *error)
 {
-    double sums[] = {r->measured, r->level_sum, r->kept_sum, r->speedup_sum};
-    double most[] = {-r->kept_least, -r->speedup_least, r->residual_most};
+    double sums[] = {r->sums.measured, r->sums.level, r->sums.kept, r->sums.speedup};
+    double most[] = {-r->sums.kept_least, -r->sums.speedup_least, r->sums.residual_most};
     tithe_status status = ti_comm_fold(r->comm, COMM_SUM, sums, 4, error);
     if (!status) status = ti_comm_fold(r->comm, COMM_MOST, most, 3, error);
     if (!status) status = ti_link_meet(r->comm, &r->link, NULL, 0, true, error);
     if (!status) status = ti_comm_dismiss_server(r->comm, error);
-    r->measured = sums[0];
-    r->level_sum = sums[1];
-    r->kept_sum = sums[2];
-    r->speedup_sum = sums[3];
-    r->kept_least = -most[0];
-    r->speedup_least = -most[1];
-    r->residual_most = most[2];
+    r->sums.measured = sums[0];
+    r->sums.level = sums[1];
+    r->sums.kept = sums[2];
+    r->sums.speedup = sums[3];
+    r->sums.kept_least = -most[0];
+    r->sums.speedup_least = -most[1];
+    r->sums.residual_most = most[2];
     return status;
 }
 
