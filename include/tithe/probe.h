@@ -18,7 +18,7 @@ typedef struct tithe_probe_link {
 
 /* Messages of growing length between rank 0 and each other rank, for about `seconds` in all (at least one of each
  * length; lengths that would take too long are left out). Called by all ranks; one rank in each process. `links` takes
- * size - 1 of them and is filled on rank 0. A peer that does not answer within the deadline of comm is an error that names
+ * size - 1 of them and is filled on rank 0. A peer that does not answer within the timeout of comm is an error that names
  * it. */
 TITHE_API tithe_status tithe_probe(tithe_comm *comm, double seconds, tithe_probe_link *links,
                                    tithe_error *error);

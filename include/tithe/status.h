@@ -30,7 +30,7 @@ typedef enum tithe_status {
     TITHE_E_FILE = 9,      /* a file cannot be opened, read or written */
     TITHE_E_DATA = 10,     /* a file was read, but its content is not what it should be */
     TITHE_E_DIVERGED = 11, /* training left the numbers that make sense */
-    TITHE_E_TIMEOUT = 12,  /* a deadline passed */
+    TITHE_E_TIMEOUT = 12,  /* a wait took too long */
     TITHE_E_PEER = 13,     /* another rank failed or went away */
     TITHE_E_STOPPED = 14   /* the caller asked to stop */
 } tithe_status;

@@ -26,7 +26,7 @@ const char *tithe_status_text(tithe_status status)
     case TITHE_E_FILE: return "A file cannot be opened, read or written.";
     case TITHE_E_DATA: return "The content of a file is not what it should be.";
     case TITHE_E_DIVERGED: return "Training diverged; a smaller step size may help.";
-    case TITHE_E_TIMEOUT: return "A deadline passed.";
+    case TITHE_E_TIMEOUT: return "A wait took longer than its timeout.";
     case TITHE_E_PEER: return "Another rank failed or went away.";
     case TITHE_E_STOPPED: return "It was stopped by hand.";
     }

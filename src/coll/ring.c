@@ -1,6 +1,6 @@
 /* ring.c - every rank talks to its two neighbours only; each link carries 2(N-1)/N of the vector.
  *
- * Scatter-reduce: in step r, rank i passes part i-r on, and adds what comes from i-1. After N-1 steps rank i holds
+ * Reduce-scatter: in step r, rank i passes part i-r on, and adds what comes from i-1. After N-1 steps rank i holds
  * the whole sum of part i+1, and N-1 more pass the finished parts around. Part p is summed in the order
  * p, p+1, ..., p-1 of the ranks (mod N). */
 #include "coll/coll.h"

@@ -65,11 +65,11 @@ void ti_wire_close(wire *w)
 
 /* ---- sockets ------------------------------------------------------------------------------------------- */
 
-static void *open_socket(void *context, int type, const char *endpoint, double deadline)
+static void *open_socket(void *context, int type, const char *endpoint, double timeout)
 {
     void *socket = zmq_socket(context, type);
     if (!socket) return NULL;
-    const int linger = LINGER, unlimited = 0, timeout = (int)(deadline * 1000),
+    const int linger = LINGER, unlimited = 0, milliseconds = (int)(timeout * 1000),
               v6 = ti_endpoint_is_v6(endpoint);
     const int64_t longest =
         4 * ((int64_t)TITHE_MAX_N + 1) + (1 << 20); /* more is no vector; ends the connection */
@@ -77,7 +77,7 @@ static void *open_socket(void *context, int type, const char *endpoint, double d
     zmq_setsockopt(socket, ZMQ_SNDHWM, &unlimited,
                    sizeof unlimited); /* a round is bounded; a send must not wait */
     zmq_setsockopt(socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
-    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &timeout, sizeof timeout);
+    zmq_setsockopt(socket, ZMQ_SNDTIMEO, &milliseconds, sizeof milliseconds);
     zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest);
     zmq_setsockopt(socket, ZMQ_IPV6, &v6, sizeof v6);
     return socket;
@@ -91,14 +91,14 @@ static void *attach(void *socket, int (*how)(void *, const char *), const char *
     return NULL;
 }
 
-void *ti_wire_listen(wire *w, const char *endpoint, double deadline, const char **why)
+void *ti_wire_listen(wire *w, const char *endpoint, double timeout, const char **why)
 {
-    return attach(open_socket(w->context, ZMQ_ROUTER, endpoint, deadline), zmq_bind, endpoint, why);
+    return attach(open_socket(w->context, ZMQ_ROUTER, endpoint, timeout), zmq_bind, endpoint, why);
 }
 
-void *ti_wire_connect(wire *w, const char *endpoint, double deadline, const char **why)
+void *ti_wire_connect(wire *w, const char *endpoint, double timeout, const char **why)
 {
-    return attach(open_socket(w->context, ZMQ_DEALER, endpoint, deadline), zmq_connect, endpoint, why);
+    return attach(open_socket(w->context, ZMQ_DEALER, endpoint, timeout), zmq_connect, endpoint, why);
 }
 
 void ti_wire_close_socket(void *socket)

@@ -35,9 +35,9 @@ wire *ti_wire_open(void); /* NULL: no memory */
  * fine. */
 void ti_wire_close(wire *w);
 
-/* Where many connect, and what connects to one of those. NULL: *why says why not. `deadline` is for a send, in seconds. */
-void *ti_wire_listen(wire *w, const char *endpoint, double deadline, const char **why);
-void *ti_wire_connect(wire *w, const char *endpoint, double deadline, const char **why);
+/* Where many connect, and what connects to one of those. NULL: *why says why not. `timeout` is for a send, in seconds. */
+void *ti_wire_listen(wire *w, const char *endpoint, double timeout, const char **why);
+void *ti_wire_connect(wire *w, const char *endpoint, double timeout, const char **why);
 void ti_wire_close_socket(void *socket);
 void ti_wire_hurry(void *socket, double seconds);
 bool ti_wire_address(void *socket, char *address, size_t room); /* where it listens */
