@@ -115,8 +115,8 @@ static inline struct timespec queue_from_now(double seconds)
     return t;
 }
 
-/* The next message of a queue; NULL: none came in time, or somebody gave up. */
-static inline queued *queue_next(network *net, queued **first, double timeout)
+/* The next message of a queue; NULL: none came in time, or somebody gave up, and why. */
+static inline queued *queue_next(network *net, queued **first, double timeout, char *why, size_t room)
 {
     const struct timespec end = queue_from_now(timeout);
     bool late = false;
@@ -125,6 +125,7 @@ static inline queued *queue_next(network *net, queued **first, double timeout)
         late = pthread_cond_timedwait(&net->news, &net->lock, &end) != 0;
     queued *m = *first;
     if (m) *first = m->next;
+    snprintf(why, room, "%s", net->gave_up);
     pthread_mutex_unlock(&net->lock);
     return m;
 }
@@ -133,8 +134,9 @@ static inline tithe_status queue_receive(void *self, unsigned at, unsigned from,
                                          double timeout, tithe_error *error)
 {
     network *net = self;
-    queued *m = queue_next(net, &net->queues[(size_t)from * net->size + at], timeout);
-    if (!m && *net->gave_up) return queue_complain(error, TITHE_E_PEER, from, net->gave_up);
+    char why[sizeof net->gave_up];
+    queued *m = queue_next(net, &net->queues[(size_t)from * net->size + at], timeout, why, sizeof why);
+    if (!m && *why) return queue_complain(error, TITHE_E_PEER, from, why);
     if (!m) return queue_complain(error, TITHE_E_TIMEOUT, from, "no message came from it in time");
     link_state *r = &net->ranks[at];
     const bool fits = m->length == length;
@@ -156,7 +158,7 @@ static inline void queue_give_up(void *self, const char *why)
 {
     network *net = self;
     pthread_mutex_lock(&net->lock);
-    snprintf(net->gave_up, sizeof net->gave_up, "%s", why);
+    if (!*net->gave_up) snprintf(net->gave_up, sizeof net->gave_up, "%s", why); /* the first says why */
     pthread_cond_broadcast(&net->news);
     pthread_mutex_unlock(&net->lock);
 }
