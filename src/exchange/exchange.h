@@ -203,9 +203,6 @@ double ti_exchange_weight(const tithe_exchange *ex, bool scaled);
 bool ti_exchange_sums(const tithe_codec *codec);
 bool ti_exchange_sums_whole(const tithe_codec *codec);
 
-/* Add the messages of all ranks to y, times weight, in rank order. */
-tithe_status ti_exchange_decode_all(tithe_exchange *ex, double weight, float *y, tithe_error *error);
-
 /* Are there ranks in other processes? */
 static inline bool exchange_is_remote(const tithe_exchange *ex)
 {
@@ -216,6 +213,15 @@ static inline bool exchange_is_remote(const tithe_exchange *ex)
 tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length,
                                 double weight, float *y, tithe_error *error);
 
+/* A length goes ahead of a frame where the other side cannot know it, and is checked before it is used. */
+enum { EXCHANGE_LENGTH_BYTES = 4 };
+tithe_status ti_exchange_expect_length(unsigned rank, size_t length, size_t longest, tithe_error *error);
+/* ex->lengths has those of the local ranks; afterwards it has those of all, as they were announced. */
+tithe_status ti_exchange_gather_lengths(tithe_exchange *ex, tithe_error *error);
+
+/* Count one message of a rank, or one that came back to it. */
+void ti_exchange_count_up(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits);
+void ti_exchange_count_down(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits);
 /* Count the messages of this step: each rank's own, and the way back, `down` bytes to each rank. */
 void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_bits);
 

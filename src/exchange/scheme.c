@@ -1,9 +1,11 @@
 /* scheme.c - what all schemes do alike: call codecs, weigh and add messages, and count them. */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/family.h"
 #include "codec/codec.h"
+#include "coll/coll.h"
 #include "exchange/exchange.h"
 
 static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_shards, &ti_scheme_gather,
@@ -97,34 +99,48 @@ tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t
     return status;
 }
 
-tithe_status ti_exchange_decode_all(tithe_exchange *ex, double weight, float *y, tithe_error *error)
+tithe_status ti_exchange_expect_length(unsigned rank, size_t length, size_t longest, tithe_error *error)
 {
-    tithe_status status = TITHE_OK;
-    for (unsigned i = 0; i < ex->config.comm->local && !status; i++) {
-        const exchange_worker *w = &ex->workers[i];
-        if (w->state != WORKER_PUT) continue;
-        status =
-            ti_exchange_decode(ex, ex->config.comm->first + i, w->frame, w->info.bytes, weight, y, error);
+    if (length <= longest) return TITHE_OK;
+    return ti_fail(error, TITHE_E_CORRUPT, rank,
+                   "Rank %u announces a frame of %zu bytes; the longest has %zu.", rank, length, longest);
+}
+
+tithe_status ti_exchange_gather_lengths(tithe_exchange *ex, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    for (unsigned r = 0; r < comm->size; r++) {
+        ex->blocks[r] = ex->length_bytes + (size_t)r * EXCHANGE_LENGTH_BYTES;
+        if (comm_is_local(comm, r)) put_u32(ex->blocks[r], (uint32_t)ex->lengths[r]);
+        ex->lengths[r] = EXCHANGE_LENGTH_BYTES;
     }
+    const tithe_status status = tithe_all_gather(comm, ex->collective, ex->blocks, ex->lengths, error);
+    for (unsigned r = 0; r < comm->size; r++) ex->lengths[r] = get_u32(ex->blocks[r]);
     return status;
+}
+
+void ti_exchange_count_up(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits)
+{
+    ex->totals.uplink_bytes += bytes;
+    ex->totals.paper_bits += paper_bits;
+    ex->totals.cost += tithe_cost_of(w->cost, ex->config.count_paper ? paper_bits : 8 * bytes);
+}
+
+void ti_exchange_count_down(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits)
+{
+    ex->totals.downlink_bytes += bytes;
+    ex->totals.downlink_cost += tithe_cost_of(w->cost, ex->config.count_paper ? paper_bits : 8 * bytes);
 }
 
 void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_bits)
 {
-    const tithe_exchange_config *c = &ex->config;
-    tithe_exchange_totals *t = &ex->totals;
-    for (unsigned i = 0; i < c->comm->local; i++) {
+    for (unsigned i = 0; i < ex->config.comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
-        if (w->state != WORKER_PUT) continue;
-        const double paper = ex->scheme->paper_bits
-                                 ? ex->scheme->paper_bits(ex, i)
-                                 : tithe_codec_paper_bits(c->codec, ex->n, w->info.entries);
-        t->uplink_bytes += (double)w->info.bytes;
-        t->paper_bits += paper;
-        t->cost += tithe_cost_of(w->cost, c->count_paper ? paper : 8.0 * (double)w->info.bytes);
+        if (w->state == WORKER_PUT)
+            ti_exchange_count_up(ex, w, (double)w->info.bytes,
+                                 ex->scheme->paper_bits
+                                     ? ex->scheme->paper_bits(ex, i)
+                                     : tithe_codec_paper_bits(ex->config.codec, ex->n, w->info.entries));
+        ti_exchange_count_down(ex, w, down_bytes, down_paper_bits);
     }
-    const double down_bits = c->count_paper ? down_paper_bits : 8 * down_bytes;
-    t->downlink_bytes += c->comm->local * down_bytes;
-    for (unsigned i = 0; i < c->comm->local; i++)
-        t->downlink_cost += tithe_cost_of(ex->workers[i].cost, down_bits);
 }

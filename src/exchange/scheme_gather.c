@@ -4,11 +4,8 @@
  * differ, and nothing else. Every rank gets N-1 frames, so dense ones are better off under `shards`. */
 #include <string.h>
 
-#include "base/bytes.h"
 #include "coll/coll.h"
 #include "exchange/exchange.h"
-
-enum { LENGTH_BYTES = 4 };
 
 static const char *refuse(const tithe_exchange_config *config)
 {
@@ -18,36 +15,18 @@ static const char *refuse(const tithe_exchange_config *config)
     return NULL;
 }
 
-static size_t length_of(const exchange_worker *w)
-{
-    return w->state == WORKER_PUT ? w->info.bytes : 0;
-}
-
-static tithe_status gather_lengths(tithe_exchange *ex, tithe_error *error)
-{
-    tithe_comm *comm = ex->config.comm;
-    for (unsigned r = 0; r < comm->size; r++) {
-        ex->blocks[r] = ex->length_bytes + (size_t)r * LENGTH_BYTES;
-        ex->lengths[r] = LENGTH_BYTES;
-    }
-    for (unsigned i = 0; i < comm->local; i++)
-        put_u32(ex->blocks[comm->first + i], (uint32_t)length_of(&ex->workers[i]));
-    const tithe_status status = tithe_all_gather(comm, ex->collective, ex->blocks, ex->lengths, error);
-    for (unsigned r = 0; r < comm->size; r++)
-        ex->lengths[r] = get_u32(ex->length_bytes + (size_t)r * LENGTH_BYTES);
-    return status;
-}
-
 static tithe_status gather_frames(tithe_exchange *ex, float *update, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
     uint8_t *at = ex->inbox;
-    for (unsigned r = 0; r < comm->size; r++) {
+    tithe_status status = TITHE_OK;
+    for (unsigned r = 0; r < comm->size && !status; r++) {
+        status = ti_exchange_expect_length(r, ex->lengths[r], ex->up.capacity, error);
         const bool here = comm_is_local(comm, r);
         ex->blocks[r] = here ? ex->workers[r - comm->first].frame : at;
         if (!here) at += ex->lengths[r];
     }
-    tithe_status status = tithe_all_gather(comm, ex->collective, ex->blocks, ex->lengths, error);
+    if (!status) status = tithe_all_gather(comm, ex->collective, ex->blocks, ex->lengths, error);
     const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex));
     for (unsigned r = 0; r < comm->size && !status; r++)
         if (ex->lengths[r])
@@ -57,8 +36,13 @@ static tithe_status gather_frames(tithe_exchange *ex, float *update, tithe_error
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
+    const tithe_comm *comm = ex->config.comm;
     memset(update, 0, ex->n * sizeof *update);
-    tithe_status status = gather_lengths(ex, error);
+    for (unsigned i = 0; i < comm->local; i++) {
+        const exchange_worker *w = &ex->workers[i];
+        ex->lengths[comm->first + i] = w->state == WORKER_PUT ? w->info.bytes : 0;
+    }
+    tithe_status status = ti_exchange_gather_lengths(ex, error);
     ex->shape.frames.lengths = ex->lengths;
     if (!status) status = gather_frames(ex, update, error);
     if (!status) ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
@@ -67,7 +51,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 
 static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 {
-    const tithe_blocks lengths = {.count = shape->ranks, .length = LENGTH_BYTES};
+    const tithe_blocks lengths = {.count = shape->ranks, .length = EXCHANGE_LENGTH_BYTES};
     shape->collective->gather_rounds(&lengths, list);
     shape->collective->gather_rounds(&shape->frames, list);
     list->encoded += 1;

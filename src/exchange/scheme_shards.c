@@ -14,7 +14,7 @@
 #include "coll/coll.h"
 #include "exchange/shards.h"
 
-enum { HEAD_BYTES = 4 };
+enum { HEAD_BYTES = EXCHANGE_LENGTH_BYTES };
 
 /* Does the selector go by layers, which parts cut through? */
 static bool goes_by_layers(const tithe_codec *codec)
@@ -79,16 +79,12 @@ static tithe_status receive_frame(tithe_comm *comm, unsigned from, uint8_t *fram
                                   size_t *length, tithe_error *error)
 {
     uint8_t bytes[HEAD_BYTES];
-    *length = fixed;
-    if (!fixed) {
-        const tithe_status status = ti_comm_receive(comm, comm->first, from, bytes, HEAD_BYTES, error);
-        if (status) return status;
-        *length = get_u32(bytes);
-    }
-    if (*length > room)
-        return ti_fail(error, TITHE_E_CORRUPT, from,
-                       "Rank %u announces a frame of %zu bytes; the longest has %zu.", from, *length, room);
-    if (*length == 0) return TITHE_OK; /* it does not take part */
+    tithe_status status = TITHE_OK;
+    if (!fixed) status = ti_comm_receive(comm, comm->first, from, bytes, HEAD_BYTES, error);
+    if (status) return status;
+    *length = fixed ? fixed : get_u32(bytes);
+    status = ti_exchange_expect_length(from, *length, room, error);
+    if (status || *length == 0) return status; /* nothing: it does not take part */
     return ti_comm_receive(comm, comm->first, from, frame, *length, error);
 }
 
@@ -193,41 +189,32 @@ static void list_blocks(const tithe_exchange *ex)
     const shards *s = ex->own;
     for (unsigned r = 0; r < ex->config.comm->size; r++) {
         const unsigned part = s->part[r];
-        ex->lengths[r] = part == s->count ? 0
-                         : s->back.fixed  ? s->back.fixed[part]
-                                          : s->back.info[part].bytes;
+        ex->lengths[r] = part == s->count ? 0 : s->back.info[part].bytes;
         ex->blocks[r] = part == s->count ? ex->server.frame : shard_frame(&ex->server, &s->back, part);
     }
 }
 
-static tithe_status gather_lengths(tithe_exchange *ex, tithe_error *error)
+/* Into the infos of all parts: known, or told by their owners. */
+static tithe_status find_lengths(tithe_exchange *ex, tithe_error *error)
 {
-    tithe_comm *comm = ex->config.comm;
-    shards *s = ex->own;
-    for (unsigned r = 0; r < comm->size; r++) {
-        ex->blocks[r] = ex->length_bytes + (size_t)r * HEAD_BYTES;
-        ex->lengths[r] = HEAD_BYTES;
-    }
-    put_u32(ex->blocks[comm->first], s->mine < s->count ? (uint32_t)s->back.info[s->mine].bytes : 0);
-    tithe_status status = tithe_all_gather(comm, ex->collective, ex->blocks, ex->lengths, error);
+    const shards *s = ex->own;
+    for (unsigned p = 0; s->back.fixed && p < s->count; p++) s->back.info[p].bytes = s->back.fixed[p];
+    if (s->back.fixed) return TITHE_OK;
+    ex->lengths[ex->config.comm->first] = s->mine < s->count ? s->back.info[s->mine].bytes : 0;
+    tithe_status status = ti_exchange_gather_lengths(ex, error);
     for (unsigned p = 0; p < s->count && !status; p++) {
-        const size_t length = get_u32(ex->length_bytes + (size_t)s->owner[p] * HEAD_BYTES);
-        s->back.info[p].bytes = length;
-        if (length > s->back.at[p + 1] - s->back.at[p])
-            status = ti_fail(error, TITHE_E_CORRUPT, s->owner[p],
-                             "Rank %u announces a frame of %zu bytes; the longest has %zu.", s->owner[p],
-                             length, s->back.at[p + 1] - s->back.at[p]);
+        s->back.info[p].bytes = ex->lengths[s->owner[p]];
+        status =
+            ti_exchange_expect_length(s->owner[p], s->back.info[p].bytes, shard_room(&s->back, p), error);
     }
     return status;
 }
 
 static tithe_status pass_around(tithe_exchange *ex, tithe_error *error)
 {
-    const shards *s = ex->own;
-    const tithe_status status = s->back.fixed ? TITHE_OK : gather_lengths(ex, error);
+    const tithe_status status = find_lengths(ex, error);
     if (status) return status;
     list_blocks(ex);
-    for (unsigned p = 0; p < s->count; p++) s->back.info[p].bytes = ex->lengths[s->owner[p]];
     return tithe_all_gather(ex->config.comm, ex->collective, ex->blocks, ex->lengths, error);
 }
 
@@ -242,9 +229,9 @@ static tithe_status hand_out_at_once(tithe_exchange *ex, tithe_error *error)
     for (unsigned turn = 1; turn < comm->size && !status; turn++) {
         const unsigned from = after(comm, comm->size - turn), part = s->part[from];
         if (part == s->count) continue;
-        status = receive_frame(comm, from, shard_frame(&ex->server, &s->back, part),
-                               s->back.at[part + 1] - s->back.at[part],
-                               s->back.fixed ? s->back.fixed[part] : 0, &s->back.info[part].bytes, error);
+        status =
+            receive_frame(comm, from, shard_frame(&ex->server, &s->back, part), shard_room(&s->back, part),
+                          s->back.fixed ? s->back.fixed[part] : 0, &s->back.info[part].bytes, error);
     }
     return status ? status : ti_comm_flush(comm, error);
 }
@@ -286,23 +273,17 @@ static void describe(tithe_exchange *ex)
 static void count(tithe_exchange *ex)
 {
     const shards *s = ex->own;
-    const tithe_exchange_config *c = &ex->config;
-    tithe_exchange_totals *t = &ex->totals;
-    for (unsigned i = 0; i < c->comm->local; i++) {
+    for (unsigned i = 0; i < ex->config.comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
         for (unsigned p = 0; p < s->count; p++) {
-            if (s->owner[p] == c->comm->first + i) continue; /* it stays here */
+            if (s->owner[p] == ex->config.comm->first + i) continue; /* it stays here */
             const size_t n = shard_length(s, p);
             const tithe_frame_info *up = &s->up.info[i * s->count + p], *back = &s->back.info[p];
-            if (w->state == WORKER_PUT) {
-                const double paper = tithe_codec_paper_bits(ex->up.codec, n, up->entries);
-                t->uplink_bytes += (double)up->bytes;
-                t->paper_bits += paper;
-                t->cost += tithe_cost_of(w->cost, c->count_paper ? paper : 8.0 * (double)up->bytes);
-            }
-            const double paper = tithe_codec_paper_bits(ex->down.codec, n, back->entries);
-            t->downlink_bytes += (double)back->bytes;
-            t->downlink_cost += tithe_cost_of(w->cost, c->count_paper ? paper : 8.0 * (double)back->bytes);
+            if (w->state == WORKER_PUT)
+                ti_exchange_count_up(ex, w, (double)up->bytes,
+                                     tithe_codec_paper_bits(ex->up.codec, n, up->entries));
+            ti_exchange_count_down(ex, w, (double)back->bytes,
+                                   tithe_codec_paper_bits(ex->down.codec, n, back->entries));
         }
     }
 }

@@ -49,10 +49,8 @@ static tithe_status receive_frame(tithe_exchange *ex, unsigned rank, tithe_error
     if (status) return status;
     const size_t length = ex->lengths[rank] = get_u32(head);
     if (length == 0) return TITHE_OK; /* it does not take part */
-    if (length > ex->inbox_size)
-        return ti_fail(error, TITHE_E_CORRUPT, rank,
-                       "Rank %u announces a frame of %zu bytes; the longest has %zu.", rank, length,
-                       ex->inbox_size);
+    status = ti_exchange_expect_length(rank, length, ex->inbox_size, error);
+    if (status) return status;
     if (comm->local == 0) ex->gamma = get_f64(head + 4);
     status = ti_comm_receive(comm, comm->server, rank, ex->inbox, length, error);
     return status ? status : ti_exchange_decode(ex, rank, ex->inbox, length, 1, ex->sum, error);

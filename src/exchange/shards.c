@@ -140,7 +140,7 @@ static bool make_room(tithe_exchange *ex, shards *s)
     const unsigned all = ex->config.taking_part;
     s->heads = !s->up.fixed || (all && all < comm->size);
     if (enough && exchange_is_remote(ex) && s->mine < s->count) {
-        s->inbox_room = s->up.at[s->mine + 1] - s->up.at[s->mine];
+        s->inbox_room = shard_room(&s->up, s->mine);
         s->inbox = room(comm->size, s->inbox_room, &enough);
     }
     return enough;
@@ -150,7 +150,7 @@ static bool make_room(tithe_exchange *ex, shards *s)
 static bool lengths_fit(const shards *s, const shard_frames *way, bool travel)
 {
     for (unsigned p = 0; travel && p < s->count; p++)
-        if (way->at[p + 1] - way->at[p] > UINT32_MAX) return false;
+        if (shard_room(way, p) > UINT32_MAX) return false;
     return true;
 }
 
@@ -208,7 +208,7 @@ static exchange_way way_of(const shards *s, const exchange_way *whole, const sha
 {
     exchange_way way = *whole;
     way.n = shard_length(s, part);
-    way.capacity = frames->at[part + 1] - frames->at[part];
+    way.capacity = shard_room(frames, part);
     return way;
 }
 

@@ -41,6 +41,12 @@ static inline uint8_t *shard_frame(const exchange_worker *w, const shard_frames 
     return w->frame + way->at[part];
 }
 
+/* Bytes that a frame of this part may have. */
+static inline size_t shard_room(const shard_frames *way, unsigned part)
+{
+    return way->at[part + 1] - way->at[part];
+}
+
 /* The call that encodes or decodes the frame of a part; rank `size` is the owner's way back. */
 tithe_call ti_shards_call(const tithe_exchange *ex, const tithe_codec *codec, unsigned rank, unsigned part,
                           const exchange_lane *lane, size_t scratch_size);

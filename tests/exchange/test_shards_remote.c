@@ -290,10 +290,13 @@ static void check_lie(const setting *s, unsigned which, lie how, size_t place)
 static void lies_are_told_of(void **state)
 {
     (void)state;
-    static const wanted ways[] = {{.codec = "natural", .collective = "direct"},
-                                  {.codec = "natural", .collective = "ring"},
-                                  {.codec = "topk:keep=0.05", .feedback = "ec", .collective = "direct"},
-                                  {.codec = "topk:keep=0.05", .feedback = "ec", .collective = "ring"}};
+    static const wanted ways[] = {
+        {.scheme = "shards", .codec = "natural", .collective = "direct"},
+        {.scheme = "shards", .codec = "natural", .collective = "ring"},
+        {.scheme = "shards", .codec = "topk:keep=0.05", .feedback = "ec", .collective = "direct"},
+        {.scheme = "shards", .codec = "topk:keep=0.05", .feedback = "ec", .collective = "ring"},
+        {.scheme = "gather", .codec = "natural", .collective = "ring"},
+        {.scheme = "gather", .codec = "topk:keep=0.05", .feedback = "ec", .collective = "ring"}};
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
         for (unsigned which = 0; which < 14;
              which++) /* of some steps: heads, frames, and what is passed on */
@@ -301,7 +304,6 @@ static void lies_are_told_of(void **state)
                 for (size_t place = 0; place < (how == FLIP || how == CUT || how == FORGE ? 300 : 1);
                      place += 37) {
                     setting s = {.w = ways[i], .threads = 1};
-                    s.w.scheme = "shards";
                     s.w.ranks = 3;
                     s.w.n = N;
                     check_lie(&s, which, (lie)how, place);
