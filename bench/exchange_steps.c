@@ -136,7 +136,7 @@ static tithe_status line_up(tithe_comm *comm, double *start, tithe_error *error)
 {
     *start = now() + HEAD_START;
     const double own = *start;
-    const tithe_status status = ti_comm_fold(comm, COMM_MOST, start, 1, error);
+    const tithe_status status = ti_comm_fold(comm, COMM_MAX, start, 1, error);
     if (fabs(*start - own) > 5) *start = now(); /* another machine's clock */
     while (!status && now() < *start)
         if (*start - now() > 2e-3) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -158,7 +158,7 @@ static tithe_status work(const settings *s, tithe_comm *comm, tithe_exchange *ex
         status = line_up(comm, &start, error);
         if (!status) status = tithe_exchange_step(ex, g, 0.1, error);
         end = now();
-        if (!status) status = ti_comm_fold(comm, COMM_MOST, &end, 1, error);
+        if (!status) status = ti_comm_fold(comm, COMM_MAX, &end, 1, error);
         if (step >= WARM_UP) seconds[step - WARM_UP] = end - start;
     }
     tithe_exchange_total(ex, &after);

@@ -157,7 +157,7 @@ static void measure(const char *name, const char *spec, tithe_data data, tithe_p
         exit(1);
     }
     double *x = room(p.size * sizeof *x), *g = room(p.size * sizeof *g);
-    double ratios[ROUNDS], least = INFINITY;
+    double ratios[ROUNDS], min = INFINITY;
     for (size_t i = 0; i < p.size; i++) x[i] = 1e-2 * (uniform() - 0.5);
     for (int round = -2; round < ROUNDS; round++) { /* two to get warm */
         double t = now();
@@ -169,11 +169,11 @@ static void measure(const char *name, const char *spec, tithe_data data, tithe_p
         t = now() - t;
         if (round < 0) continue;
         ratios[round] = read / t;
-        if (t < least) least = t;
+        if (t < min) min = t;
     }
     qsort(ratios, ROUNDS, sizeof *ratios, by_size);
     const double bytes = (double)data.nonzeros * (data.indices ? 8 : 4);
-    printf("%-42s %8.3f ms %6.2f GB/s   xR %.2f (%.2f to %.2f)\n", name, 1e3 * least, 1e-9 * bytes / least,
+    printf("%-42s %8.3f ms %6.2f GB/s   xR %.2f (%.2f to %.2f)\n", name, 1e3 * min, 1e-9 * bytes / min,
            ratios[ROUNDS / 2], ratios[ROUNDS / 10], ratios[ROUNDS - 1 - ROUNDS / 10]);
     free(x);
     free(g);
@@ -203,17 +203,17 @@ static void measure_reading(const char *name, tithe_data data)
     if (made < 0) exit(1);
     close(made);
     const size_t size = write_text(path, &data);
-    double least = INFINITY;
+    double min = INFINITY;
     for (int round = 0; round < 5; round++) {
         tithe_data *read;
         const double start = now();
         const tithe_status status = tithe_data_open(path, NULL, &read, NULL);
-        least = fmin(least, now() - start);
+        min = fmin(min, now() - start);
         if (status) exit(1);
         tithe_data_free(read);
     }
     remove(path);
-    printf("%-42s %8.3f ms   %.0f MB/s of text\n", name, 1e3 * least, 1e-6 * (double)size / least);
+    printf("%-42s %8.3f ms   %.0f MB/s of text\n", name, 1e3 * min, 1e-6 * (double)size / min);
     drop(&data);
 }
 

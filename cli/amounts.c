@@ -42,12 +42,12 @@ bool amount_rate(const char *text, double *bytes_per_second)
     return read_amount(text, units, bytes_per_second);
 }
 
-bool amount_list(const char *text, double *values, size_t most, size_t *count)
+bool amount_list(const char *text, double *values, size_t max, size_t *count)
 {
     *count = 0;
     for (const char *at = text;; at++) {
         char *end;
-        if (*count == most) return false;
+        if (*count == max) return false;
         values[*count] = strtod(at, &end);
         if (end == at || !isfinite(values[*count]) || (*end && *end != ',')) return false;
         ++*count;

@@ -11,7 +11,7 @@ bool amount_seconds(const char *text, double *seconds);
 bool amount_rate(const char *text, double *bytes_per_second);
 
 /* "0.1,0.01,0.001": positive numbers into room for `most`. */
-bool amount_list(const char *text, double *values, size_t most, size_t *count);
+bool amount_list(const char *text, double *values, size_t max, size_t *count);
 
 /* 0.00123 as "1.23 ms"; 1.25e8 B/s as "1 Gbit/s". */
 typedef struct amount_text {

@@ -13,7 +13,7 @@
 #include "tithe/bench.h"
 #include "verbs.h"
 
-enum { MOST = 16 }; /* entries of a list on the command line */
+enum { MAX = 16 }; /* entries of a list on the command line */
 
 typedef struct bench_output {
     cJSON *results; /* NULL: nobody wants them */
@@ -48,8 +48,8 @@ static bool split(const char *name, char *text, const char **words, size_t *coun
     for (char *word = text; word;) {
         char *comma = strchr(word, ',');
         if (comma) *comma = 0;
-        if (*count == MOST) {
-            text_fail("--%s takes at most %d entries", name, MOST);
+        if (*count == MAX) {
+            text_fail("--%s takes at most %d entries", name, MAX);
             return false;
         }
         words[(*count)++] = word;
@@ -60,7 +60,7 @@ static bool split(const char *name, char *text, const char **words, size_t *coun
 
 static bool read_sizes(char *text, size_t *sizes, size_t *count)
 {
-    const char *words[MOST];
+    const char *words[MAX];
     if (!split("n", text, words, count)) return false;
     for (size_t i = 0; i < *count; i++)
         if (!read_size(words[i], &sizes[i])) {
@@ -74,7 +74,7 @@ static bool read_sizes(char *text, size_t *sizes, size_t *count)
 
 static bool read_threads(char *text, unsigned *threads, size_t *count)
 {
-    const char *words[MOST];
+    const char *words[MAX];
     if (!split("threads", text, words, count)) return false;
     for (size_t i = 0; i < *count; i++) {
         uint64_t value;
@@ -265,8 +265,8 @@ int cmd_bench(int argc, char **argv)
     };
     const command c = {
         .positionals = "[kernels|codecs|tuner|exchange]",
-        .least = 0,
-        .most = 1,
+        .min = 0,
+        .max = 1,
         .summary = "Measure speed beside memcpy and a plain read of the same vector, in one run. kernels "
                    "(the default): "
                    "the passes of which codecs are made, and error compensation as a whole. codecs: whole "
@@ -295,9 +295,9 @@ int cmd_bench(int argc, char **argv)
         return text_fail("There is no benchmark '%s'; there are kernels, codecs, tuner and exchange",
                          argv[0]);
 
-    size_t size_list[MOST];
-    unsigned thread_list[MOST];
-    const char *data_list[MOST];
+    size_t size_list[MAX];
+    unsigned thread_list[MAX];
+    const char *data_list[MAX];
     char *copies[] = {text_copy(sizes ? sizes : ""), text_copy(data ? data : ""),
                       text_copy(threads ? threads : "")};
     bool fine = true;

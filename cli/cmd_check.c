@@ -157,10 +157,10 @@ static void show_progress(check_run *run)
 
 static void run_all(check_run *run, size_t threads)
 {
-    enum { MOST = 64 };
-    pthread_t workers[MOST];
+    enum { MAX = 64 };
+    pthread_t workers[MAX];
     size_t started = 0;
-    while (started < threads && started < MOST && pthread_create(&workers[started], NULL, work, run) == 0)
+    while (started < threads && started < MAX && pthread_create(&workers[started], NULL, work, run) == 0)
         started++;
     if (started)
         show_progress(run);
@@ -277,8 +277,8 @@ int cmd_check(int argc, char **argv)
     };
     const command c = {
         .positionals = "[SPEC...]",
-        .least = 0,
-        .most = -1,
+        .min = 0,
+        .max = -1,
         .summary = "Measure what codecs claim on Gaussian, heavy-tailed, sparse and adversarial vectors: no "
                    "bias, no more error than promised, no more bytes than promised. Without SPEC every legal "
                    "pair is measured at an example level, and the identities that join the families. Exit "

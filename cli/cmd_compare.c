@@ -18,11 +18,11 @@
 #include "train_run.h"
 #include "verbs.h"
 
-enum { MOST_RUNS = 64, MOST_WORDS = 128 };
+enum { MAX_RUNS = 64, MAX_WORDS = 128 };
 
 typedef struct line_words {
     int count;
-    char *words[MOST_WORDS];
+    char *words[MAX_WORDS];
 } line_words;
 
 typedef struct plan {
@@ -36,7 +36,7 @@ typedef struct plan {
         const char *name;
         line_words words;
         int line;
-    } runs[MOST_RUNS];
+    } runs[MAX_RUNS];
 } plan;
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ static bool split_words(char *text, line_words *out)
     for (;;) {
         while (isspace((unsigned char)*text)) text++;
         if (!*text) return true;
-        if (out->count == MOST_WORDS) return false;
+        if (out->count == MAX_WORDS) return false;
         out->words[out->count++] = to;
         while (*text && !isspace((unsigned char)*text)) {
             if (*text == '\'' || *text == '"') {
@@ -91,8 +91,8 @@ static bool take_line(plan *p, char *line, int number)
         text_fail("%s:%d: there is a line 'all' already, line %d", p->path, number, p->all_line);
         return false;
     }
-    if (!all && p->count == MOST_RUNS) {
-        text_fail("%s:%d: there is room for %d runs", p->path, number, MOST_RUNS);
+    if (!all && p->count == MAX_RUNS) {
+        text_fail("%s:%d: there is room for %d runs", p->path, number, MAX_RUNS);
         return false;
     }
     for (size_t i = 0; !all && i < p->count; i++)
@@ -104,7 +104,7 @@ static bool take_line(plan *p, char *line, int number)
     line_words *words = all ? &p->all : &p->runs[p->count].words;
     if (!split_words(rest, words)) {
         text_fail("%s:%d: a quote is not closed, or there are more than %d words", p->path, number,
-                  MOST_WORDS);
+                  MAX_WORDS);
         return false;
     }
     if (all) {
@@ -151,8 +151,8 @@ static bool join_words(const plan *p, size_t i, line_words *words)
     for (int part = 0; part < 2; part++)
         for (int w = 0; w < parts[part]->count; w++) {
             char *word = parts[part]->words[w];
-            if (words->count == MOST_WORDS) {
-                text_fail("There are more than %d words, those of 'all' included", MOST_WORDS);
+            if (words->count == MAX_WORDS) {
+                text_fail("There are more than %d words, those of 'all' included", MAX_WORDS);
                 return false;
             }
             if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
@@ -279,8 +279,8 @@ int cmd_compare(int argc, char **argv)
     };
     const command c = {
         .positionals = "FILE",
-        .least = 1,
-        .most = 1,
+        .min = 1,
+        .max = 1,
         .summary = "Train several ways on one problem. FILE has a line 'name: options' for each run, with "
                    "the options of "
                    "tithe train; a line 'all: options' holds for every run, 'title: text' stands on the "

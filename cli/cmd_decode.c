@@ -121,8 +121,8 @@ int cmd_decode(int argc, char **argv)
     };
     const command c = {
         .positionals = "IN OUT",
-        .least = 2,
-        .most = 2,
+        .min = 2,
+        .max = 2,
         .summary = "Decode the self-contained frame in IN and write its vector to OUT as raw little-endian "
                    "floats: f32, or f64 when the frame says so. Coordinates that were not sent are 0. A "
                    "frame that is damaged in any bit is refused, and OUT is left alone. - stands for "

@@ -161,8 +161,8 @@ int cmd_encode(int argc, char **argv)
     };
     const command c = {
         .positionals = "SPEC IN OUT",
-        .least = 3,
-        .most = 3,
+        .min = 3,
+        .max = 3,
         .summary = "Encode the raw little-endian floats in IN with the codec SPEC and write one self-"
                    "contained frame to OUT. A codec is selector|quantizer; 'tithe list' shows both. - stands "
                    "for standard input and output. The decoder needs the same seed, rank and tensor where "

@@ -184,8 +184,8 @@ int cmd_inspect(int argc, char **argv)
     const option options[] = {option_json(&json), option_end()};
     const command c = {
         .positionals = "FILE",
-        .least = 1,
-        .most = 1,
+        .min = 1,
+        .max = 1,
         .summary =
             "Explain the frame, the trace or the checkpoint in FILE (- is standard input): of a frame what "
             "wrote it, what "

@@ -415,8 +415,8 @@ int cmd_list(int argc, char **argv)
     };
     const command c = {
         .positionals = "[KIND]",
-        .least = 0,
-        .most = 1,
+        .min = 0,
+        .max = 1,
         .summary = summary,
         .options = options,
         .examples = "  tithe list\n"

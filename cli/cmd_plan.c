@@ -12,7 +12,7 @@
 #include "text.h"
 #include "verbs.h"
 
-enum { MOST_KEEPS = 64, MOST_CODECS = 16, MOST_PATH = 1024 };
+enum { MAX_KEEPS = 64, MAX_CODECS = 16, MAX_PATH = 1024 };
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------- */
 
@@ -22,9 +22,9 @@ typedef struct plan_options {
     tithe_cost *measured; /* what --cost names */
     int count;
     bool no_codec, no_map;
-    double keeps[MOST_KEEPS];
-    tithe_plan_codec codecs[MOST_CODECS];
-    uint64_t least, most; /* workers */
+    double keeps[MAX_KEEPS];
+    tithe_plan_codec codecs[MAX_CODECS];
+    uint64_t min, max; /* workers */
 } plan_options;
 
 static bool read_workers(plan_options *o)
@@ -33,9 +33,8 @@ static bool read_workers(plan_options *o)
     const char *dots = strstr(o->workers, "..");
     snprintf(first, sizeof first, "%.*s", (int)(dots ? dots - o->workers : (long)strlen(o->workers)),
              o->workers);
-    const bool fine =
-        options_number(first, 1, 1000000, &o->least) &&
-        (dots ? options_number(dots + 2, o->least, 1000000, &o->most) : (o->most = o->least, true));
+    const bool fine = options_number(first, 1, 1000000, &o->min) &&
+                      (dots ? options_number(dots + 2, o->min, 1000000, &o->max) : (o->max = o->min, true));
     if (!fine) text_fail("--workers takes a number, or a range such as 2..100000, not '%s'", o->workers);
     return fine;
 }
@@ -73,7 +72,7 @@ static bool is_spec(const char *text)
 
 static bool read_cost(plan_options *o, tithe_plan_request *q)
 {
-    char spec[MOST_PATH];
+    char spec[MAX_PATH];
     tithe_error error = {0};
     if (o->latency || o->bandwidth) {
         text_fail("--cost says what a link does, and so do --latency and --bandwidth: leave one of them out");
@@ -110,10 +109,10 @@ static bool read_codecs(plan_options *o, tithe_plan_request *q)
     for (char *at = o->codec_text; at; q->codec_count++) {
         char *end = strchr(at, ';');
         if (end) *end++ = 0;
-        if (!*at || q->codec_count == MOST_CODECS) {
+        if (!*at || q->codec_count == MAX_CODECS) {
             text_fail("--codec takes up to %d codecs with semicolons between them, such as "
                       "'natural;all|dither:s=7', not '%s'",
-                      MOST_CODECS, o->codec);
+                      MAX_CODECS, o->codec);
             return false;
         }
         o->codecs[q->codec_count].spec = at;
@@ -127,11 +126,11 @@ static bool read_request(plan_options *o, tithe_plan_request *q)
     q->keeps = o->keeps;
     q->count_paper = o->count == 1;
     if (!read_params(o, &q->params) || !read_workers(o)) return false;
-    q->workers = (unsigned)o->least;
+    q->workers = (unsigned)o->min;
     if (!read_link(o, q)) return false;
-    if (!amount_list(o->keep, o->keeps, MOST_KEEPS, &q->keep_count)) {
+    if (!amount_list(o->keep, o->keeps, MAX_KEEPS, &q->keep_count)) {
         text_fail("--keep takes up to %d shares with commas between them, such as 0.1,0.01, not '%s'",
-                  MOST_KEEPS, o->keep);
+                  MAX_KEEPS, o->keep);
         return false;
     }
     return read_codecs(o, q);
@@ -216,7 +215,7 @@ static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_
     for (size_t s = 0; schemes[s]; s++)
         if (fastest(rows, count, schemes[s])) printf(" %20s", schemes[s]->name);
     printf("\n");
-    for (uint64_t n = o->least;; n = n * 2 < o->most ? n * 2 : o->most) {
+    for (uint64_t n = o->min;; n = n * 2 < o->max ? n * 2 : o->max) {
         tithe_plan plan;
         tithe_error error = {0};
         q.workers = (unsigned)n;
@@ -228,7 +227,7 @@ static int print_growth(const plan_options *o, tithe_plan_request q, tithe_plan_
             if (best) printf(" %10s %9s", amount_time(best->seconds).text, best->collective);
         }
         printf("\n");
-        if (n == o->most) return EXIT_DONE;
+        if (n == o->max) return EXIT_DONE;
     }
 }
 
@@ -242,7 +241,7 @@ static int answer(plan_options *o, tithe_plan_request *q)
         status = plan_speed_codec(&o->codecs[i], &error);
     tithe_plan_row *rows = text_memory(tithe_plan_rows(q) * sizeof *rows);
     if (!status) status = tithe_plan_make(q, rows, &plan, &error);
-    const bool growth = o->most > o->least;
+    const bool growth = o->max > o->min;
     const bool shows_map = !json_alone(o->json) && !growth && !o->no_map;
     if (!status && (shows_map || o->report)) status = plan_map_fill(q, &map, &error);
     int result = status ? text_fail_status(NULL, status, &error) : EXIT_DONE;
@@ -285,8 +284,8 @@ int cmd_plan(int argc, char **argv)
     };
     const command c = {
         .positionals = "",
-        .least = 0,
-        .most = 0,
+        .min = 0,
+        .max = 0,
         .summary = "Say which scheme, collective and level is fastest on a link, what a step costs with "
                    "each, and below which "
                    "bandwidth compression pays. Encoding and decoding are counted as measured on this "

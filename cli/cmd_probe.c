@@ -40,10 +40,10 @@ static bool write_table(const char *path, const tithe_probe_link *link)
     size_t used = (size_t)snprintf(text, sizeof text,
                                    "# tithe probe: latency %.6g s, bandwidth %.6g B/s\nbytes,seconds\n",
                                    link->link.latency, link->link.bandwidth);
-    double most = 0;
+    double max = 0;
     for (size_t i = 0; i < link->count; i++) {
-        most = fmax(most, link->points[i].seconds);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%.0f,%.9g\n", link->points[i].bytes, most);
+        max = fmax(max, link->points[i].seconds);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%.0f,%.9g\n", link->points[i].bytes, max);
     }
     return file_write(path, text, used);
 }
@@ -105,8 +105,8 @@ int cmd_probe(int argc, char **argv)
     options[n] = option_end();
     const command c = {
         .positionals = "",
-        .least = 0,
-        .most = 0,
+        .min = 0,
+        .max = 0,
         .summary = "Measure latency and bandwidth over a live transport, between rank 0 and every other "
                    "rank; the slowest link "
                    "is the answer.",

@@ -85,8 +85,8 @@ int cmd_report(int argc, char **argv)
     };
     const command c = {
         .positionals = "TRACE...",
-        .least = 1,
-        .most = -1,
+        .min = 1,
+        .max = -1,
         .summary =
             "Draw the runs of these traces on one HTML page: loss against steps, bytes, cost or seconds, "
             "what "

@@ -103,8 +103,8 @@ static bool read_options(train_settings *s, int argc, char **argv, int *status)
     options[n] = option_end();
     const command c = {
         .positionals = "",
-        .least = 0,
-        .most = 0,
+        .min = 0,
+        .max = 0,
         .summary = "Train a model on data that is shared by workers, with compressed messages, and say what "
                    "it cost. "
                    "Exit status 1: a target was given and missed, or the run diverged.",

@@ -28,7 +28,7 @@ option option_number(const char *name, const char *argument, const char *doc, ui
                     .max = max};
 }
 
-option option_real(const char *name, const char *argument, const char *doc, double least, double most,
+option option_real(const char *name, const char *argument, const char *doc, double min, double max,
                    double *target)
 {
     return (option){.name = name,
@@ -36,8 +36,8 @@ option option_real(const char *name, const char *argument, const char *doc, doub
                     .doc = doc,
                     .kind = OPTION_REAL,
                     .target = target,
-                    .least = least,
-                    .most = most};
+                    .real_min = min,
+                    .real_max = max};
 }
 
 option option_u32(const char *name, const char *argument, const char *doc, uint64_t *target)
@@ -214,11 +214,11 @@ static bool take_value(const option *o, const char *value)
     case OPTION_REAL: {
         char *end;
         const double number = strtod(value, &end);
-        if (*value && !*end && number >= o->least && number <= o->most) {
+        if (*value && !*end && number >= o->real_min && number <= o->real_max) {
             *(double *)o->target = number;
             return true;
         }
-        text_fail("--%s takes a number from %g to %g, not '%s'", o->name, o->least, o->most, value);
+        text_fail("--%s takes a number from %g to %g, not '%s'", o->name, o->real_min, o->real_max, value);
         return false;
     }
     case OPTION_CHOICE: {
@@ -239,15 +239,15 @@ static bool take_value(const option *o, const char *value)
 /* ---- the command line --------------------------------------------------------------------------------- */
 
 enum {
-    MOST_OPTIONS = 128,
+    MAX_OPTIONS = 128,
     FIRST_ROW = 256 /* what getopt_long answers for the first row of a table: above every character */
 };
 
 static void unknown(const command *c, const char *word)
 {
-    const char *names[MOST_OPTIONS + 2] = {NULL};
+    const char *names[MAX_OPTIONS + 2] = {NULL};
     size_t count = 0;
-    while (count < MOST_OPTIONS && c->options[count].name) names[count] = c->options[count].name, count++;
+    while (count < MAX_OPTIONS && c->options[count].name) names[count] = c->options[count].name, count++;
     names[count] = "help"; /* the last: of two that are equally near, the first is named */
 
     char bare[64];
@@ -283,8 +283,8 @@ static bool take_option(const command *c, int answer, const char *word)
 /* Options to their targets, the rest to the front of argv. Returns how many that are; -1 after a complaint. */
 static int take_words(const command *c, int argc, char **argv)
 {
-    struct option names[MOST_OPTIONS + 1] = {{0}};
-    for (int i = 0; i < MOST_OPTIONS && c->options[i].name; i++)
+    struct option names[MAX_OPTIONS + 1] = {{0}};
+    for (int i = 0; i < MAX_OPTIONS && c->options[i].name; i++)
         names[i] = (struct option){c->options[i].name,
                                    takes_no_value(&c->options[i]) ? no_argument : required_argument, NULL,
                                    FIRST_ROW + i};
@@ -323,9 +323,9 @@ bool options_parse(const command *c, int argc, char **argv, int *count, int *sta
     *status = EXIT_BAD;
     const int kept = take_words(c, argc, argv);
     if (kept < 0) return false;
-    if (kept < c->least || (c->most >= 0 && kept > c->most)) {
-        if (kept > c->most && c->most >= 0)
-            text_fail("'%s' is one argument too many; usage: tithe %s%s%s [options]", argv[c->most],
+    if (kept < c->min || (c->max >= 0 && kept > c->max)) {
+        if (kept > c->max && c->max >= 0)
+            text_fail("'%s' is one argument too many; usage: tithe %s%s%s [options]", argv[c->max],
                       verb_of(c), *c->positionals ? " " : "", c->positionals);
         else
             text_fail("An argument is missing; usage: tithe %s %s [options]", verb_of(c), c->positionals);

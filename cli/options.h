@@ -11,7 +11,7 @@
 typedef enum option_kind {
     OPTION_TEXT,   /* target: const char **  */
     OPTION_NUMBER, /* target: uint64_t *, a whole number from min to max */
-    OPTION_REAL,   /* target: double *, a finite number from least to most */
+    OPTION_REAL,   /* target: double *, a finite number from real_min to real_max */
     OPTION_CHOICE, /* target: int *, the place in `choices` */
     OPTION_FLAG,   /* target: bool *, takes no argument */
     OPTION_RUN     /* target: tithe_train_options *, as the library's table of its options has it */
@@ -24,14 +24,14 @@ typedef struct option_row { /* struct option is getopt_long's */
     option_kind kind;
     void *target; /* untouched unless the option is given: it holds the default; the last one wins */
     uint64_t min, max;
-    double least, most;
+    double real_min, real_max;
     const char *choices;  /* "f32|f64" */
     const char *fallback; /* what --help adds to doc as the default; NULL: nothing */
 } option;
 
 typedef struct command {
     const char *positionals; /* "SPEC IN OUT", as --help shows them */
-    int least, most;         /* how many of them; most < 0: any number */
+    int min, max;            /* how many of them; max < 0: any number */
     const char *summary;     /* what the verb does, in one sentence or a few */
     const option *options;
     const char *examples; /* lines, the last one without its newline */
@@ -53,7 +53,7 @@ bool options_sizes(const char *name, const char *text, size_t **sizes, size_t *c
 option option_text(const char *name, const char *argument, const char *doc, const char **target);
 option option_number(const char *name, const char *argument, const char *doc, uint64_t min, uint64_t max,
                      uint64_t *target);
-option option_real(const char *name, const char *argument, const char *doc, double least, double most,
+option option_real(const char *name, const char *argument, const char *doc, double min, double max,
                    double *target);
 option option_u32(const char *name, const char *argument, const char *doc, uint64_t *target);
 option option_u64(const char *name, const char *argument, const char *doc, uint64_t *target);

@@ -8,22 +8,22 @@
 
 #include "text.h"
 
-enum { MOST_PATH = 1024, MOST_LINE = 300 };
+enum { MAX_PATH = 1024, MAX_LINE = 300 };
 
 static bool cache_path(const char *what, char *path)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length = -1;
     if (cache && *cache)
-        length = snprintf(path, MOST_PATH, "%s/tithe", cache);
+        length = snprintf(path, MAX_PATH, "%s/tithe", cache);
     else if (home && *home)
-        length = snprintf(path, MOST_PATH, "%s/.cache/tithe", home);
-    if (length < 0 || length >= MOST_PATH - 64) return false;
+        length = snprintf(path, MAX_PATH, "%s/.cache/tithe", home);
+    if (length < 0 || length >= MAX_PATH - 64) return false;
     *strrchr(path, '/') = 0; /* the folder of all caches, then ours; whoever cannot write has none */
     mkdir(path, 0700);
     path[strlen(path)] = '/';
     mkdir(path, 0700);
-    snprintf(path + length, MOST_PATH - (size_t)length, "/%s-speed-%s-%s", what, tithe_version(),
+    snprintf(path + length, MAX_PATH - (size_t)length, "/%s-speed-%s-%s", what, tithe_version(),
              tithe_kernels_name());
     return true;
 }
@@ -56,7 +56,7 @@ static tithe_status measure(tithe_speed *s, tithe_error *error)
 
 tithe_status plan_speed(tithe_speed *s, tithe_error *error)
 {
-    char path[MOST_PATH];
+    char path[MAX_PATH];
     const bool cached = cache_path("step", path);
     if (cached && read_speed(path, s)) return TITHE_OK;
     const tithe_status status = measure(s, error);
@@ -72,7 +72,7 @@ tithe_status plan_speed(tithe_speed *s, tithe_error *error)
 /* Lines of both times and the spec. */
 static bool read_codec(const char *path, tithe_plan_codec *c)
 {
-    char line[MOST_LINE];
+    char line[MAX_LINE];
     bool found = false;
     FILE *file = fopen(path, "r");
     while (file && !found && fgets(line, sizeof line, file)) {
@@ -87,7 +87,7 @@ static bool read_codec(const char *path, tithe_plan_codec *c)
 
 tithe_status plan_speed_codec(tithe_plan_codec *c, tithe_error *error)
 {
-    char path[MOST_PATH];
+    char path[MAX_PATH];
     const bool cached = cache_path("codec", path);
     if (cached && read_codec(path, c)) return TITHE_OK;
     text_progress("measuring how fast %s is here", c->spec);

@@ -137,11 +137,11 @@ static size_t distance(const char *a, const char *b)
 const char *text_nearest(const char *word, const char *const *words)
 {
     const char *best = NULL;
-    size_t least = SIZE_MAX;
+    size_t min = SIZE_MAX;
     for (; *words; words++) {
         const size_t d = distance(word, *words);
-        if (d < least) {
-            least = d;
+        if (d < min) {
+            min = d;
             best = *words;
         }
     }

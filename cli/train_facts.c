@@ -111,7 +111,7 @@ static const fact answers[] = {
     FACT("kept_least", NUMBER, kept_least),
     FACT("speedup_mean", NUMBER, speedup_mean),
     FACT("speedup_least", NUMBER, speedup_least),
-    FACT("residual_share", NUMBER, residual_most),
+    FACT("residual_share", NUMBER, residual_max),
     ITEM("link", link_json),
     ITEM("complexity", complexity_json),
     FACT("stopped", YES, stopped),

@@ -25,11 +25,11 @@ static tithe_status ternary_encode(const tithe_quant_call *c, const void *values
     *bits = ternary_max_bits(c);
     if (c->count == 0) return TITHE_OK;
     const float *x = values;
-    float most = 0;
-    for (size_t i = 0; i < c->count; i++) most = fmaxf(most, fabsf(x[i]));
+    float max = 0;
+    for (size_t i = 0; i < c->count; i++) max = fmaxf(max, fabsf(x[i]));
 
     uint32_t word;
-    memcpy(&word, &most, 4);
+    memcpy(&word, &max, 4);
     for (int b = 0; b < 4; b++) dst[b] = (uint8_t)(word >> 8 * b);
     memset(dst + 4, 0, (c->count + 3) / 4);
     for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
@@ -38,11 +38,11 @@ static tithe_status ternary_encode(const tithe_quant_call *c, const void *values
         tithe_random_block(c->key, first / TITHE_BLOCK, random);
         size_t i = 0;
         for (; i < TITHE_BLOCK && first + i < c->count; i++) {
-            const double p = most > 0 ? (double)fabsf(x[first + i]) / (double)most : 0;
+            const double p = max > 0 ? (double)fabsf(x[first + i]) / (double)max : 0;
             const bool go = tithe_random_below(p, random[i], c->key, first + i);
             const unsigned code = !go ? 0 : x[first + i] > 0 ? 1 : 2;
             dst[4 + (first + i) / 4] |= (uint8_t)(code << 2 * ((first + i) % 4));
-            block[i] = !go ? 0 : x[first + i] > 0 ? most : -most;
+            block[i] = !go ? 0 : x[first + i] > 0 ? max : -max;
         }
         tithe_sink_add(sent, first, block, i);
     }

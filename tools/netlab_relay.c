@@ -20,13 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_PORTS = 64, MOST_FRAME = 2048, SLOTS = 32768, MOST_ADDRESSES = 256 };
+enum { MAX_PORTS = 64, MAX_FRAME = 2048, SLOTS = 32768, MAX_ADDRESSES = 256 };
 
 typedef struct frame {
     int64_t due; /* nanoseconds */
     int from;
     int length;
-    uint8_t bytes[MOST_FRAME];
+    uint8_t bytes[MAX_FRAME];
 } frame;
 
 typedef struct address {
@@ -34,10 +34,10 @@ typedef struct address {
     int port;
 } address;
 
-static int ports[MOST_PORTS], port_count;
+static int ports[MAX_PORTS], port_count;
 static frame *line;
 static unsigned head, waiting;
-static address addresses[MOST_ADDRESSES];
+static address addresses[MAX_ADDRESSES];
 static int address_count;
 
 static int64_t now(void)
@@ -73,7 +73,7 @@ static void learn(const uint8_t *mac, int port)
             addresses[i].port = port;
             return;
         }
-    if (address_count == MOST_ADDRESSES) return;
+    if (address_count == MAX_ADDRESSES) return;
     memcpy(addresses[address_count].mac, mac, 6);
     addresses[address_count++].port = port;
 }
@@ -83,7 +83,7 @@ static bool take_frame(int port, int64_t delay)
 {
     if (waiting == SLOTS) return false;
     frame *f = &line[(head + waiting) % SLOTS];
-    f->length = (int)read(ports[port], f->bytes, MOST_FRAME);
+    f->length = (int)read(ports[port], f->bytes, MAX_FRAME);
     if (f->length < 14) return false;
     f->due = now() + delay;
     f->from = port;
@@ -102,7 +102,7 @@ static void send_frame(const frame *f)
 
 int main(int argc, char **argv)
 {
-    if (argc < 4 || argc - 2 > MOST_PORTS) {
+    if (argc < 4 || argc - 2 > MAX_PORTS) {
         fprintf(stderr, "usage: netlab_relay MICROSECONDS TAP TAP...\n");
         return 2;
     }
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     printf("ready\n");
     fflush(stdout);
     for (;;) {
-        struct pollfd files[MOST_PORTS];
+        struct pollfd files[MAX_PORTS];
         for (int p = 0; p < port_count; p++) files[p] = (struct pollfd){.fd = ports[p], .events = POLLIN};
         struct timespec wait = {0}, *until = NULL;
         if (waiting) {

@@ -227,7 +227,7 @@ typedef struct tithe_exchange_record {
     unsigned long step;
     double level, level_least, level_most; /* entries that a rank sent: mean, least, most */
     double energy, unsent;                 /* mean of |to be sent|^2 and |not sent|^2, if measured */
-    double unsent_most;                    /* largest of any rank */
+    double unsent_max;                     /* largest of any rank */
     double kept, kept_least;               /* share of the energy that got through: mean over ranks, least */
     double speedup, speedup_least;         /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
     unsigned ranks;                        /* that were put here */

@@ -226,9 +226,9 @@ typedef struct tithe_train_result {
     char model_hash[17];
     double kept_mean, kept_least;       /* share of the energy that got through, over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
-    double residual_most; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
-    tithe_link link;      /* at the end, as its messages showed it (link_estimate.h) */
-    double probe_bytes;   /* sent to find that out, by all processes; not in sent_bytes */
+    double residual_max; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
+    tithe_link link;     /* at the end, as its messages showed it (link_estimate.h) */
+    double probe_bytes;  /* sent to find that out, by all processes; not in sent_bytes */
     tithe_train_facts facts;
     tithe_complexity complexity;
     double *x; /* the final iterate, if the caller gave room (it is not allocated here); may be NULL */

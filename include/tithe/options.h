@@ -18,7 +18,7 @@ extern "C" {
 typedef enum tithe_option_kind {
     TITHE_OPTION_TEXT,    /* const char * */
     TITHE_OPTION_WHOLE,   /* a whole number from min to max, in an unsigned type of `size` bytes */
-    TITHE_OPTION_REAL,    /* double, from least to most */
+    TITHE_OPTION_REAL,    /* double, from real_min to real_max */
     TITHE_OPTION_CHOICE,  /* one of `choices`: its place among them, in a bool or an enum */
     TITHE_OPTION_FLAG,    /* bool: given or not */
     TITHE_OPTION_CLIENTS, /* unsigned: N or N/round */
@@ -45,7 +45,7 @@ typedef struct tithe_option {
     unsigned flags;
     size_t place, size; /* in the struct of options, in bytes */
     uint64_t min, max;
-    double least, most;
+    double real_min, real_max;
     const char *choices; /* "frame|paper" */
     double unset;        /* a number that stands for "not given" */
 } tithe_option;

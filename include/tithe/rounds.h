@@ -38,10 +38,10 @@ typedef struct tithe_round {
     tithe_senders who;
 } tithe_round;
 
-enum { TITHE_ROUNDS_MOST = 128 }; /* entries: a tree of 2^30 ranks has 31, and no step more than three such */
+enum { TITHE_ROUNDS_MAX = 128 }; /* entries: a tree of 2^30 ranks has 31, and no step more than three such */
 
 typedef struct tithe_rounds {
-    tithe_round list[TITHE_ROUNDS_MOST];
+    tithe_round list[TITHE_ROUNDS_MAX];
     unsigned length;
     /* What codecs do meanwhile, one after the other: vectors encoded, frames decoded, and vectors that are formed in a
      * pass of their own before. */

@@ -93,7 +93,7 @@ TITHE_API tithe_status tithe_tuner_find(const char *spec, const tithe_tuner **tu
  *     tithe_tuner_curve(&call, levels, count, curve, costs, &error); // for each worker
  *     best = tithe_tuner_best(sum_of_curves, sum_of_costs, count);   // place in levels[]
  */
-enum { TITHE_GRID_MOST = 512 };
+enum { TITHE_GRID_MAX = 512 };
 TITHE_API size_t tithe_tuner_grid(const tithe_tuner_call *c, double *levels, size_t room);
 /* progress(T) |x|^2 and cost(len(T)) at each of these levels, which ascend. Exact up to rounding. Takes the scratch of
  * the tuner cat. For selectors by magnitude (threshold) and for `all` there is no shared grid. */

@@ -111,9 +111,9 @@ static tithe_status read_real(void *o, const tithe_option *row, const char *text
 {
     char *end;
     const double value = strtod(text, &end);
-    if (!*text || *end || !(value >= row->least && value <= row->most))
+    if (!*text || *end || !(value >= row->real_min && value <= row->real_max))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "`%s` takes a number from %g to %g, not '%.80s'.",
-                       row->name, row->least, row->most, text);
+                       row->name, row->real_min, row->real_max, text);
     put_bytes(o, row, &value);
     return TITHE_OK;
 }
@@ -241,7 +241,8 @@ const char *ti_option_write(const void *o, const tithe_option *row, char room[st
     if (row->kind == TITHE_OPTION_TEXT) return get_text(o, row);
     if (row->kind == TITHE_OPTION_REAL) {
         const double value = get_real(o, row);
-        return value >= row->least ? write_real(value, room) : NULL; /* nor is it given if it is no number */
+        return value >= row->real_min ? write_real(value, room)
+                                      : NULL; /* nor is it given if it is no number */
     }
     const uint64_t value = get_whole(o, row);
     switch (row->kind) {

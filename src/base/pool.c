@@ -14,11 +14,11 @@
 
 #include "base/status.h"
 
-enum { MOST_THREADS = 256 };
+enum { MAX_THREADS = 256 };
 
 struct tithe_pool {
     unsigned threads; /* the caller's included */
-    pthread_t ids[MOST_THREADS];
+    pthread_t ids[MAX_THREADS];
     pthread_mutex_t lock;
     pthread_cond_t start, finish;
     unsigned long round;
@@ -86,16 +86,16 @@ static unsigned default_threads(void)
     const char *text = getenv("TITHE_THREADS");
     char *end;
     const long stated = text ? strtol(text, &end, 10) : 0;
-    if (text && *text && *end == 0 && stated >= 1 && stated <= MOST_THREADS) return (unsigned)stated;
+    if (text && *text && *end == 0 && stated >= 1 && stated <= MAX_THREADS) return (unsigned)stated;
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online < 1 ? 1 : online > MOST_THREADS ? MOST_THREADS : (unsigned)online;
+    return online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (unsigned)online;
 }
 
 tithe_status tithe_pool_create(unsigned threads, tithe_pool **pool, tithe_error *error)
 {
     if (!pool) return ti_fail(error, TITHE_E_ARGUMENT, 0, "A place for the pool is needed.");
-    if (threads > MOST_THREADS)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A pool has 1 to %d threads, not %u.", MOST_THREADS,
+    if (threads > MAX_THREADS)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A pool has 1 to %d threads, not %u.", MAX_THREADS,
                        threads);
     tithe_pool *made = calloc(1, sizeof *made);
     if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a pool.");

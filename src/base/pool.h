@@ -17,10 +17,10 @@ static inline size_t pool_begin(size_t n, size_t unit, unsigned parts, unsigned 
 }
 
 /* How many parts are worth it: one for each thread, but no part below `least` things. */
-static inline unsigned pool_parts(const tithe_pool *pool, size_t n, size_t least)
+static inline unsigned pool_parts(const tithe_pool *pool, size_t n, size_t min)
 {
-    const size_t most = n / least, threads = tithe_pool_threads(pool);
-    return (unsigned)(most < 1 ? 1 : most < threads ? most : threads);
+    const size_t max = n / min, threads = tithe_pool_threads(pool);
+    return (unsigned)(max < 1 ? 1 : max < threads ? max : threads);
 }
 
 #endif

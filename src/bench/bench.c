@@ -29,7 +29,7 @@ typedef struct bench_run {
     void *context;
     tithe_bench_summary *summary;
     tithe_error *error;
-    tithe_call calls[BENCH_MOST_THREADS]; /* one for each number of threads */
+    tithe_call calls[BENCH_MAX_THREADS]; /* one for each number of threads */
     bench_filler filler;
     bool stopped;
     size_t groups;
@@ -89,9 +89,9 @@ static bool table_is_wanted(const bench_run *run, const kernels *table)
 static tithe_status expect_sense(const bench_run *run)
 {
     const tithe_bench_options *o = &run->options;
-    if (o->thread_count > BENCH_MOST_THREADS)
+    if (o->thread_count > BENCH_MAX_THREADS)
         return ti_fail(run->error, TITHE_E_ARGUMENT, 0, "At most %d numbers of threads fit into one run.",
-                       BENCH_MOST_THREADS);
+                       BENCH_MAX_THREADS);
     for (size_t i = 0; i < o->size_count; i++)
         if (o->sizes[i] < 128 || o->sizes[i] > TITHE_MAX_N)
             return ti_fail(run->error, TITHE_E_ARGUMENT, i,
@@ -144,7 +144,7 @@ static size_t choose_rows(const bench_run *run, const bench_vectors *v, const be
     const bench_row *table = tables[run->options.suite];
     size_t count = 0;
     bool wanted = false;
-    for (size_t i = 0; table[i].name && count < BENCH_MOST_ROWS; i++) {
+    for (size_t i = 0; table[i].name && count < BENCH_MAX_ROWS; i++) {
         const bool mine = row_is_wanted(run, &table[i], v);
         wanted |= mine;
         if (mine || i < BENCH_REFERENCES) rows[count++] = &table[i];
@@ -157,7 +157,7 @@ static tithe_status run_vector(bench_run *run, const char *data, size_t n)
     const bool hard = ti_bench_data_is_hard(data);
     if (hard && (run->options.suite != TITHE_BENCH_KERNELS || (!run->hard_everywhere && n != LONG)))
         return TITHE_OK;
-    const bench_row *rows[BENCH_MOST_ROWS];
+    const bench_row *rows[BENCH_MAX_ROWS];
     bench_vectors v = {.data = data, .n = n};
     const size_t count = choose_rows(run, &v, rows);
     if (count == 0) return TITHE_OK;

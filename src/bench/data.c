@@ -89,7 +89,7 @@ static void narrow(float *x, size_t n, tithe_key key)
 static void sample_defeating(float *x, size_t n, tithe_key key)
 {
     normals(x, n, 4);
-    if (n < SELECT_SAMPLE_LEAST) return;
+    if (n < SELECT_SAMPLE_MIN) return;
     const size_t size = select_sample_size(n, ti_bench_share_of(n, 0.01));
     for (size_t i = 0; i < size; i++) x[select_sample_at(key, n, size, i)] *= 0x1p-30f;
 }
@@ -138,10 +138,10 @@ tithe_key ti_bench_select_key(const tithe_call *call)
 /* What error compensation finds in e: another draw of the same distribution, without the hundredth that was sent. */
 static void leave_rest(bench_vectors *v)
 {
-    const float least = ti_bench_kth_magnitude(v->x, v->n, ti_bench_share_of(v->n, 0.01), v->e);
+    const float min = ti_bench_kth_magnitude(v->x, v->n, ti_bench_share_of(v->n, 0.01), v->e);
     for (size_t i = 0; i < v->n; i++) {
         const float value = v->x[(i + v->n / 3) % v->n];
-        v->start[i] = fabsf(value) < least ? value : 0;
+        v->start[i] = fabsf(value) < min ? value : 0;
     }
     memcpy(v->e, v->start, v->n * sizeof *v->e);
 }

@@ -46,14 +46,14 @@ size_t ti_bench_ties_among(const float *x, size_t n, size_t k, float kth)
     return k - above;
 }
 
-const char *ti_bench_wrong_selection(const float *x, size_t n, double least, size_t ties,
+const char *ti_bench_wrong_selection(const float *x, size_t n, double min, size_t ties,
                                      const uint32_t *indices, const float *values, size_t count)
 {
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
         const double size = (double)fabsf(x[i]);
-        if (!(size > least || (size == least && ties > 0))) continue;
-        ties -= size == least;
+        if (!(size > min || (size == min && ties > 0))) continue;
+        ties -= size == min;
         if (found == count) return "a coordinate that belongs to the selection is missing at its end";
         if (indices[found] != i)
             return "a coordinate is missing from the selection, or one is in it that should not be";

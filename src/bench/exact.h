@@ -14,7 +14,7 @@ float ti_bench_kth_magnitude(const float *x, size_t n, size_t k, float *room);
 
 /* NULL if these are, ascending, the positions and values of x above `least` and the first `ties` that equal it; else
  * a sentence. */
-const char *ti_bench_wrong_selection(const float *x, size_t n, double least, size_t ties,
+const char *ti_bench_wrong_selection(const float *x, size_t n, double min, size_t ties,
                                      const uint32_t *indices, const float *values, size_t count);
 
 /* How many magnitudes equal to the k-th largest belong to the k largest. */

@@ -6,13 +6,13 @@
 #include "kernels/kernels.h"
 #include "tithe/exchange.h"
 
-enum { MOST_RANKS = 4 };
+enum { MAX_RANKS = 4 };
 
 struct bench_group_of_ranks {
     tithe_comm *comm;
     tithe_exchange *ex;
     const tithe_collective *how;
-    float *vectors[MOST_RANKS]; /* of an all-reduce, which writes over them */
+    float *vectors[MAX_RANKS]; /* of an all-reduce, which writes over them */
 };
 
 void ti_bench_ranks_free(struct bench_group_of_ranks *g)
@@ -20,7 +20,7 @@ void ti_bench_ranks_free(struct bench_group_of_ranks *g)
     if (!g) return;
     tithe_exchange_free(g->ex);
     tithe_comm_free(g->comm);
-    for (int i = 0; i < MOST_RANKS; i++) free(g->vectors[i]);
+    for (int i = 0; i < MAX_RANKS; i++) free(g->vectors[i]);
     free(g);
 }
 

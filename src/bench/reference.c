@@ -52,13 +52,13 @@ static double sum(const float *x, size_t n, size_t streams)
 
 /* ---- on the threads of a pool, a stretch of the vector for each ---------------------------------------- */
 
-enum { MOST_PARTS = 256, LEAST = 1 << 17 /* as for the kernels */ };
+enum { MAX_PARTS = 256, MIN = 1 << 17 /* as for the kernels */ };
 
 typedef struct shared_work {
     const bench_vectors *v;
     size_t streams;
     unsigned parts;
-    double sums[MOST_PARTS];
+    double sums[MAX_PARTS];
 } shared_work;
 
 static void read_part(void *context, unsigned part)
@@ -71,8 +71,7 @@ static void read_part(void *context, unsigned part)
 
 static void read_all(bench_job *job, size_t streams)
 {
-    shared_work work = {
-        .v = job->v, .streams = streams, .parts = pool_parts(job->call.pool, job->v->n, LEAST)};
+    shared_work work = {.v = job->v, .streams = streams, .parts = pool_parts(job->call.pool, job->v->n, MIN)};
     ti_pool_run(job->call.pool, work.parts, read_part, &work);
     job->number = 0;
     for (unsigned part = 0; part < work.parts; part++) job->number += work.sums[part];
@@ -113,7 +112,7 @@ static void memcpy_part(void *context, unsigned part)
 static tithe_status memcpy_run(bench_job *job, tithe_error *error)
 {
     (void)error;
-    shared_work work = {.v = job->v, .parts = pool_parts(job->call.pool, job->v->n, LEAST)};
+    shared_work work = {.v = job->v, .parts = pool_parts(job->call.pool, job->v->n, MIN)};
     ti_pool_run(job->call.pool, work.parts, memcpy_part, &work);
     return TITHE_OK;
 }

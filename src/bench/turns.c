@@ -19,10 +19,10 @@
 /* From memory a quiet machine reads this much faster than it copies: less than 1.5 times where memcpy goes around the
  * caches, and about twice where it finds the vector too short for that and so reads what it is going to overwrite. Where a
  * neighbour takes his share of the memory, the two no longer go together. */
-#define LEAST_READ_TO_COPY 1.1
-#define MOST_READ_TO_COPY 2.3
+#define MIN_READ_TO_COPY 1.1
+#define MAX_READ_TO_COPY 2.3
 enum { ATTEMPTS = 3 /* to time a call without another program on the same core */ };
-#define MOST_INTERRUPTED 0.1
+#define MAX_INTERRUPTED 0.1
 
 static double clock_seconds(clockid_t clock)
 {
@@ -81,7 +81,7 @@ static tithe_status time_once(bench_job *job, const bench_filler *filler, double
 /* ---- the jobs of a group ------------------------------------------------------------------------------ */
 
 typedef struct job_list {
-    bench_job jobs[BENCH_MOST_ROWS * BENCH_MOST_THREADS];
+    bench_job jobs[BENCH_MAX_ROWS * BENCH_MAX_THREADS];
     size_t count;
     double *room;       /* for the ratios of all rounds */
     size_t interrupted; /* timed calls during which something else ran, whatever was tried */
@@ -180,19 +180,19 @@ static double break_even(const bench_job *job, const tithe_bench_row *row, doubl
 
 static void judge_machine(const tithe_bench_row *read, tithe_bench_summary *summary)
 {
-    if (summary->disturbed || (read->xM >= LEAST_READ_TO_COPY && read->xM <= MOST_READ_TO_COPY)) return;
+    if (summary->disturbed || (read->xM >= MIN_READ_TO_COPY && read->xM <= MAX_READ_TO_COPY)) return;
     summary->disturbed = true;
     snprintf(summary->reason, sizeof summary->reason,
              "On %zu numbers (%s) a read was %.2f times as fast as memcpy; on a quiet machine that is %.1f "
              "to %.1f: "
              "something else uses the memory, so mistrust the ratios and run it again.",
-             read->n, read->data, read->xM, LEAST_READ_TO_COPY, MOST_READ_TO_COPY);
+             read->n, read->data, read->xM, MIN_READ_TO_COPY, MAX_READ_TO_COPY);
 }
 
 static void judge_core(const job_list *list, const bench_group *group, tithe_bench_summary *summary)
 {
     const double share = (double)list->interrupted / (double)(list->count * group->rounds);
-    if (summary->disturbed || share <= MOST_INTERRUPTED) return;
+    if (summary->disturbed || share <= MAX_INTERRUPTED) return;
     summary->disturbed = true;
     snprintf(summary->reason, sizeof summary->reason,
              "On %zu numbers (%s) other programs ran on this core during %.0f %% of the calls: run it again "

@@ -5,7 +5,7 @@
 #include "bench/job.h"
 #include "tithe/bench.h"
 
-enum { BENCH_MOST_ROWS = 64, BENCH_MOST_THREADS = 8 /* different numbers of them in one run */ };
+enum { BENCH_MAX_ROWS = 64, BENCH_MAX_THREADS = 8 /* different numbers of them in one run */ };
 
 /* Memory to fill the caches with, so that the next call finds its vectors in memory. */
 typedef struct bench_filler {

@@ -29,7 +29,7 @@ enum {
     LOOKS = 4,  /* trials that tell whether the codec draws at all */
     PILOT = 40, /* trials that tell how many are needed */
     FEWEST = 600,
-    MOST = 1 << 20,        /* trials on one vector, so that all steps are as long on the wire */
+    MAX = 1 << 20,         /* trials on one vector, so that all steps are as long on the wire */
     CALL = 512,            /* what a call costs besides its coordinates, in coordinates */
     COORDINATES = 13000000 /* to spend on one codec at most: this bounds the time */
 };
@@ -142,7 +142,7 @@ static double trials_needed(const sample *pilot, const tithe_claims *claims)
         sigma = fmax(sigma, sqrt(ti_check_variance(&pilot->along[k])));
     double need = pow(6.3 * sigma / wanted_width, 2);
     if (unbiased) need = fmax(need, 31 * (1 + fmin(claims->omega, 1e6)));
-    return fmin(fmax(need, FEWEST), MOST);
+    return fmin(fmax(need, FEWEST), MAX);
 }
 
 /* What the time does not allow is taken from those who want most: all above one ceiling get the ceiling. */

@@ -16,7 +16,7 @@ enum {
     ZERO = 1,
     FIRST = 2,
     CELLS = FIRST + EXPONENTS,
-    LEAST = 25 /* expected in a cell of the chi-square test */
+    MIN = 25 /* expected in a cell of the chi-square test */
 };
 
 typedef double cells[CHECK_BUCKET][CELLS];
@@ -72,7 +72,7 @@ static void compare_row(check_output *out, const char *claim, const cells *a, co
 {
     double statistic = 0, freedom = 0;
     for (size_t i = 0; i < CHECK_BUCKET; i++)
-        statistic += ti_check_two_samples((*a)[i], (*b)[i], CELLS, LEAST, &freedom);
+        statistic += ti_check_two_samples((*a)[i], (*b)[i], CELLS, MIN, &freedom);
     const double critical = ti_check_chi2_quantile(freedom, CHECK_ALPHA);
     ti_check_row(
         out, claim, critical, statistic, failures == 0 && freedom > 0 && statistic <= critical,
@@ -92,13 +92,13 @@ static void pattern(double *x)
 
 static double norm_of(const double *x, check_norm norm)
 {
-    double sum = 0, squares = 0, most = 0;
+    double sum = 0, squares = 0, max = 0;
     for (size_t i = 0; i < CHECK_BUCKET; i++) {
         sum += fabs(x[i]);
         squares += x[i] * x[i];
-        most = fmax(most, fabs(x[i]));
+        max = fmax(max, fabs(x[i]));
     }
-    return norm == CHECK_NORM_1 ? sum : norm == CHECK_NORM_2 ? sqrt(squares) : most;
+    return norm == CHECK_NORM_1 ? sum : norm == CHECK_NORM_2 ? sqrt(squares) : max;
 }
 
 /* One codec with its vector. */

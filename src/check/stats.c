@@ -67,7 +67,7 @@ double ti_check_log2_subsets(double n, double k)
     return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(2.0);
 }
 
-double ti_check_two_samples(const double *a, const double *b, size_t cells, double least, double *freedom)
+double ti_check_two_samples(const double *a, const double *b, size_t cells, double min, double *freedom)
 {
     double total_a = 0, total_b = 0;
     for (size_t i = 0; i < cells; i++) total_a += a[i], total_b += b[i];
@@ -75,7 +75,7 @@ double ti_check_two_samples(const double *a, const double *b, size_t cells, doub
 
     /* A cell needs a + b >= need so that the smaller sample expects `least` in it. What the last pool lacks
      * goes to the pool before it, hence a pool is counted only when the next one is complete. */
-    const double need = least * (total_a + total_b) / (total_a < total_b ? total_a : total_b);
+    const double need = min * (total_a + total_b) / (total_a < total_b ? total_a : total_b);
     const double ka = sqrt(total_b / total_a), kb = sqrt(total_a / total_b);
     double statistic = 0, pools = 0;
     double full_a = 0, full_b = 0, open_a = 0, open_b = 0;

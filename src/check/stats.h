@@ -44,6 +44,6 @@ double ti_check_log2_subsets(double n, double k);
 /* Two samples of counts over the same cells: sum over cells of (sqrt(B/A) a - sqrt(A/B) b)^2 / (a + b). Cells
  * in which fewer than `least` are expected in either sample are pooled with their neighbours. Adds to
  * *freedom. */
-double ti_check_two_samples(const double *a, const double *b, size_t cells, double least, double *freedom);
+double ti_check_two_samples(const double *a, const double *b, size_t cells, double min, double *freedom);
 
 #endif

@@ -20,7 +20,7 @@ struct tithe_codec {
     char spec[256];
 };
 
-enum { CHECKSUM_BYTES = 4, MOST_HEADER_BYTES = 40 };
+enum { CHECKSUM_BYTES = 4, MAX_HEADER_BYTES = 40 };
 
 static inline size_t type_size(tithe_type type)
 {
@@ -73,7 +73,7 @@ tithe_status ti_workspace_carve(const tithe_codec *codec, workspace_use use, siz
 
 /* ---- header (frame.c) --------------------------------------------------------------------------------- */
 
-/* Write the header for `count` entries; returns its length, at most MOST_HEADER_BYTES. */
+/* Write the header for `count` entries; returns its length, at most MAX_HEADER_BYTES. */
 size_t ti_header_write(const tithe_codec *codec, const tithe_call *call, size_t n, size_t count,
                        const index_plan *plan, uint8_t *dst);
 /* The longest header that `count` entries can have. */
@@ -128,7 +128,7 @@ size_t ti_index_frame_write(const tithe_codec *codec, const tithe_call *call, co
                             size_t count, size_t n, uint8_t *frame);
 /* At most `most` positions; `indices` has room for 16 more. */
 tithe_status ti_index_frame_read(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,
-                                 size_t length, size_t n, size_t most, uint32_t *indices, size_t *count,
+                                 size_t length, size_t n, size_t max, uint32_t *indices, size_t *count,
                                  tithe_error *error);
 
 #endif

@@ -63,10 +63,10 @@ static tithe_status check(const tithe_codec *codec, const tithe_call *call, cons
     if (!status) status = expect_codec(codec, &f->header, n, error);
     if (status) return status;
     const tithe_codec at = ti_codec_at(codec, call->level);
-    const size_t entries = f->header.entries, most = codec->open_level ? n : ti_codec_max_count(&at, n);
-    if (entries > most)
+    const size_t entries = f->header.entries, max = codec->open_level ? n : ti_codec_max_count(&at, n);
+    if (entries > max)
         return ti_fail(error, TITHE_E_MISMATCH, 3, "The frame has %zu entries, but %s sends %zu at most.",
-                       entries, codec->spec, most);
+                       entries, codec->spec, max);
     status = ti_workspace_carve(codec, TO_DECODE, n, entries, call, &f->w, error);
     if (status) return status;
 

@@ -11,7 +11,7 @@
 enum { LEVEL_P = 0, LEVEL_S = 1, LEVEL_BUCKET = 2, LEVEL_NORM = 3, LEVEL_CODE = 4 };
 enum { LEVEL_P_1, LEVEL_P_2, LEVEL_P_INF };
 
-#define LEVEL_PARAMS(most_levels)                                    \
+#define LEVEL_PARAMS(max_levels)                                     \
     {.name = "p",                                                    \
      .doc = "the norm that scales a bucket",                         \
      .fallback = LEVEL_P_2,                                          \
@@ -22,7 +22,7 @@ enum { LEVEL_P_1, LEVEL_P_2, LEVEL_P_INF };
          .doc = "non-zero levels; 7 make 4 bits with sign and zero", \
          .fallback = 7,                                              \
          .min = 1,                                                   \
-         .max = (most_levels),                                       \
+         .max = (max_levels),                                        \
          .whole = true,                                              \
          .wire = TITHE_WIRE_LEVEL},                                  \
         {.name = "bucket",                                           \
@@ -136,7 +136,7 @@ enum { LEVEL_UNIT = 8, ELIAS_WORTH = 1 << 14 /* codes from which on a table to r
 static inline unsigned levels_parts(const tithe_quant_call *c)
 {
     if (levels_are_elias(c) || levels_bucket_count(c) < 2 * LEVEL_UNIT) return 1;
-    return pool_parts(c->pool, c->count, PARALLEL_LEAST);
+    return pool_parts(c->pool, c->count, PARALLEL_MIN);
 }
 
 uint64_t ti_levels_max_bits(const tithe_quant_call *c);

@@ -206,13 +206,13 @@ static bool read_fixed(bit_reader *r, unsigned s, size_t many, uint8_t *codes)
 
 bool ti_level_codes_sound(const uint8_t *codes, size_t many, unsigned s)
 {
-    uint8_t most = 0, least = 255; /* bytes among bytes vectorise; a negative zero becomes the least of all */
+    uint8_t max = 0, min = 255; /* bytes among bytes vectorise; a negative zero becomes the least of all */
     for (size_t i = 0; i < many; i++) {
         const uint8_t level = codes[i] & 127, flipped = codes[i] ^ 128;
-        most = level > most ? level : most;
-        least = flipped < least ? flipped : least;
+        max = level > max ? level : max;
+        min = flipped < min ? flipped : min;
     }
-    return most <= s && least > 0;
+    return max <= s && min > 0;
 }
 
 bool ti_level_codes_read(bit_reader *r, bool elias, unsigned s, const elias_table *table, size_t many,

@@ -172,7 +172,7 @@ typedef struct message {
     tithe_quant_call quant;
     const void *values;
     index_plan plan;
-    uint8_t header[MOST_HEADER_BYTES];
+    uint8_t header[MAX_HEADER_BYTES];
     size_t header_bytes;
 } message;
 
@@ -211,14 +211,14 @@ static tithe_status expect_range(const tithe_codec *codec, const encode_input *i
     codec->quantizer->claims(&m->quant, &claims);
     const double largest = codec->quantizer->saturates ? limit : claims.largest;
     if (largest >= limit && m->selection.factor == 1) return TITHE_OK; /* it is finite, and that is enough */
-    const double most = ti_norm_max(codec->type, m->values, m->quant.count);
-    if (most <= largest) return TITHE_OK;
+    const double max = ti_norm_max(codec->type, m->values, m->quant.count);
+    if (max <= largest) return TITHE_OK;
     const tithe_status status = expect_finite(codec, in->x, in->n, error);
     if (status) return status;
     return ti_fail(
         error, TITHE_E_RANGE, 0,
         "A magnitude of %g is more than %s can write (%g): scale the vector down, or use natural or raw.",
-        most, codec->spec, largest);
+        max, codec->spec, largest);
 }
 
 static tithe_status compose(const tithe_codec *codec, const tithe_call *call, const encode_input *in,
@@ -242,10 +242,10 @@ static tithe_status compose(const tithe_codec *codec, const tithe_call *call, co
     m->plan = (index_plan){.coding = TITHE_INDEX_NONE};
     if (selector->source == TITHE_INDICES_SENT) m->plan = ti_indices_plan(m->selection.indices, count, in->n);
     m->header_bytes = ti_header_write(codec, call, in->n, count, &m->plan, m->header);
-    uint64_t most_bits = quantizer->max_bits(&m->quant);
-    if (selector->shares) most_bits += ti_shared_max_bits(codec->type, count);
+    uint64_t max_bits = quantizer->max_bits(&m->quant);
+    if (selector->shares) max_bits += ti_shared_max_bits(codec->type, count);
     const size_t needed =
-        m->header_bytes + bytes_of_bits(m->plan.bits) + bytes_of_bits(most_bits) + CHECKSUM_BYTES;
+        m->header_bytes + bytes_of_bits(m->plan.bits) + bytes_of_bits(max_bits) + CHECKSUM_BYTES;
     if (capacity < needed)
         return ti_fail(error, TITHE_E_SPACE, capacity,
                        "The frame needs up to %zu bytes, but there is room for %zu.", needed, capacity);

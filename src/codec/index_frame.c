@@ -25,16 +25,16 @@ static bool read_positions(const tithe_frame_header *h, index_plan *plan, const 
 }
 
 tithe_status ti_index_frame_read(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,
-                                 size_t length, size_t n, size_t most, uint32_t *indices, size_t *count,
+                                 size_t length, size_t n, size_t max, uint32_t *indices, size_t *count,
                                  tithe_error *error)
 {
     tithe_frame_header h;
     index_plan plan;
     const tithe_status status = ti_header_read(frame, length, codec, call, n, &h, &plan, error);
     if (status) return status;
-    if (h.form != call->form || h.entries > most)
+    if (h.form != call->form || h.entries > max)
         return ti_fail(error, TITHE_E_MISMATCH, 3, "The frame has %zu positions, but %s sends %zu at most.",
-                       h.entries, codec->spec, most);
+                       h.entries, codec->spec, max);
     if (!read_positions(&h, &plan, frame + h.header_bytes, indices))
         return ti_fail(error, TITHE_E_CORRUPT, h.header_bytes, "The indices of the frame make no sense.");
     *count = h.entries;

@@ -28,17 +28,16 @@ static void golomb_search(const uint32_t *indices, size_t count, unsigned guess,
         if (first > top - 2) first = top - 2;
         uint64_t bits[3];
         ti_kernels()->gap_bits(indices, count, first, three, bits);
-        unsigned least = 0;
+        unsigned min = 0;
         for (unsigned k = 0; k < 3; k++) {
             bits[k] += (uint64_t)count * (first + k);
-            if (bits[k] < bits[least]) least = k;
+            if (bits[k] < bits[min]) min = k;
         }
-        if (bits[least] < best->bits)
-            *best = (index_plan){TITHE_INDEX_GOLOMB, first + least, three, bits[least]};
-        if (least == 0 && first > 0 && way <= 0) {
+        if (bits[min] < best->bits) *best = (index_plan){TITHE_INDEX_GOLOMB, first + min, three, bits[min]};
+        if (min == 0 && first > 0 && way <= 0) {
             first = first > 2 ? first - 2 : 0;
             way = -1;
-        } else if (least == 2 && first < top - 2 && way >= 0) {
+        } else if (min == 2 && first < top - 2 && way >= 0) {
             first += 2;
             way = 1;
         } else {
@@ -67,8 +66,8 @@ index_plan ti_indices_plan(const uint32_t *indices, size_t count, size_t n)
 uint64_t ti_indices_max_bits(size_t count, size_t n)
 {
     if (!indices_have_coding(count, n)) return 0;
-    uint64_t least = (uint64_t)count * width_of(n);
-    if (n < least) least = n;
+    uint64_t min = (uint64_t)count * width_of(n);
+    if (n < min) min = n;
     /* count (1 + r) + floor(n / 2^r) is convex in r: a step adds count and saves ceil(floor(n / 2^r) / 2), which only
      * shrinks. So it falls until a step no longer saves more than count, which is near log2(n / count). Tuners ask for
      * this at every level that they look at. */
@@ -76,8 +75,8 @@ uint64_t ti_indices_max_bits(size_t count, size_t n)
     unsigned r = near > 2 ? near - 2 : 0;
     while (r < 31 && (n >> r) - (n >> (r + 1)) > count) r++;
     const uint64_t rice = (uint64_t)count * (1 + r) + (n >> r);
-    if (rice < least) least = rice;
-    return least;
+    if (rice < min) min = rice;
+    return min;
 }
 
 static void write_fixed(const uint32_t *indices, size_t count, size_t n, uint8_t *dst)

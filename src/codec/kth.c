@@ -12,7 +12,7 @@ static inline uint32_t magnitude_at(const void *numbers, size_t i)
 {
     uint32_t bits; /* of a float or of a number: memcpy may read either */
     memcpy(&bits, (const char *)numbers + i * sizeof bits, sizeof bits);
-    return bits & KTH_MOST;
+    return bits & KTH_MAX;
 }
 
 /* Places are found in a loop that vectorises, and counted in one that does not. Four counters for each, since equal
@@ -67,7 +67,7 @@ uint32_t ti_kth_largest(uint32_t *numbers, size_t *n, size_t k, kth_range range)
         for (size_t i = 0; i < *n; i++) { /* always stored, kept only if it counts: no branch to mispredict */
             const uint32_t number = numbers[i];
             numbers[left] = number;
-            left += (number & KTH_MOST) >= range.low;
+            left += (number & KTH_MAX) >= range.low;
         }
         *n = left;
     }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KTH_MOST 0x7fffffffu /* no magnitude is larger */
+#define KTH_MAX 0x7fffffffu /* no magnitude is larger */
 
 typedef struct kth_range {
     uint32_t low, high; /* both included */

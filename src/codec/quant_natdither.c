@@ -34,8 +34,8 @@ static void natdither_values(unsigned count, unsigned s, float norm, float *valu
 
 static double natdither_variance(double s, double reach)
 {
-    const double least = exp2(1 - s);
-    return 1.0 / 8 + fmin(reach * least, reach * reach * least * least / 4);
+    const double min = exp2(1 - s);
+    return 1.0 / 8 + fmin(reach * min, reach * reach * min * min / 4);
 }
 
 static const level_grid natdither_grid = {natdither_steps,   define_natdither_round, natdither_levels,

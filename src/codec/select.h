@@ -26,7 +26,7 @@ static inline uint64_t select_key(const tithe_select_call *c, size_t i)
 }
 
 /* The smallest float that is not below a number: floats compare among themselves many at a time. */
-static inline float select_least_float(double number)
+static inline float select_min_float(double number)
 {
     const float near = (float)number;
     return (double)near < number ? nextafterf(near, INFINITY) : near;
@@ -64,11 +64,11 @@ bool ti_select_top(const tithe_select_call *c, size_t first, size_t n, size_t k,
 /* Where its sample looks: once in each of `size` equal stretches. Here, so that an input can be made that defeats it.
  * Every look is a miss of the cache and of the page table, while a wider bracket costs only the survivors in it: the
  * fewer are asked for, the fewer looks pay. */
-enum { SELECT_SAMPLE_LEAST = 1 << 12, SELECT_SAMPLE_MOST = 1 << 13 };
+enum { SELECT_SAMPLE_MIN = 1 << 12, SELECT_SAMPLE_MAX = 1 << 13 };
 
-static inline size_t select_sample_size(size_t n, size_t k) /* a power of two; n >= SELECT_SAMPLE_LEAST */
+static inline size_t select_sample_size(size_t n, size_t k) /* a power of two; n >= SELECT_SAMPLE_MIN */
 {
-    size_t size = k < n / 256 ? SELECT_SAMPLE_MOST / 2 : SELECT_SAMPLE_MOST;
+    size_t size = k < n / 256 ? SELECT_SAMPLE_MAX / 2 : SELECT_SAMPLE_MAX;
     while (size > n / 16) size /= 2;
     return size;
 }

@@ -41,7 +41,7 @@ static size_t count_from(const band *b, double threshold)
     size_t count = 0;
     if (c->type == TITHE_F32) {
         const float *x = b->gathered ? b->s->values : c->x;
-        ti_kernels()->sum_below(x, b->gathered ? b->count : c->n, select_least_float(threshold), &count);
+        ti_kernels()->sum_below(x, b->gathered ? b->count : c->n, select_min_float(threshold), &count);
         return count;
     }
     for (size_t i = 0; i < c->n; i++) count += select_magnitude(c, i) >= threshold;
@@ -55,7 +55,7 @@ static void gather_from(band *b, double threshold, size_t survivors)
     const select_job job = {
         .source = {(float *)c->x, NULL, 0},
         .n = c->n,
-        .least = f32_bits(select_least_float(threshold)),
+        .min = f32_bits(select_min_float(threshold)),
         .indices = b->s->indices,
         .values = b->s->values,
         .capacity = b->room,
@@ -78,7 +78,7 @@ static tithe_status mstopk_select(const tithe_select_call *c, tithe_selection *s
 
     const size_t k = ti_select_count(c->params, c->n);
     const double mean = ti_norm1(c->type, c->x, c->n) / (double)c->n;
-    const double most = ti_norm_max(c->type, c->x, c->n);
+    const double max = ti_norm_max(c->type, c->x, c->n);
     double high = INFINITY, low = 0;  /* at most k survive `high`, at least k survive `low` */
     size_t above = 0, between = c->n; /* survivors of high; survivors of low that are below high */
     double left = 0, right = 1;
@@ -86,7 +86,7 @@ static tithe_status mstopk_select(const tithe_select_call *c, tithe_selection *s
     for (int round = 0; round < (int)c->params[ROUNDS] && above < k;
          round++) { /* exactly k: nothing is left to find */
         const double middle = left + (right - left) / 2;
-        const double threshold = mean + middle * (most - mean);
+        const double threshold = mean + middle * (max - mean);
         const size_t survivors = count_from(&b, threshold);
         if (survivors <= k) {
             right = middle;

@@ -40,8 +40,8 @@ static water measure(const tithe_select_call *c, double from)
 {
     water w = {.from = from};
     if (c->type == TITHE_F32) {
-        const float least = select_least_float(from > 0 ? from : 0x1p-149); /* zeros are no entries */
-        w.rest = ti_kernels()->sum_below(c->x, c->n, least, &w.exact);
+        const float min = select_min_float(from > 0 ? from : 0x1p-149); /* zeros are no entries */
+        w.rest = ti_kernels()->sum_below(c->x, c->n, min, &w.exact);
         return w;
     }
     for (size_t i = 0; i < c->n; i++) {
@@ -130,7 +130,7 @@ static void draw_block(const tithe_select_call *c, const uint32_t *random, size_
     uint8_t may[TITHE_BLOCK];
     if (c->type == TITHE_F32 && s->shared > 0x1p-90) /* so that `steps` is a float */
         look((const float *)c->x + first, random, end - first, (float)(0x1p31 / s->shared * (1 + 0x1p-18)),
-             select_least_float(s->exact_from), may);
+             select_min_float(s->exact_from), may);
     else
         memset(may, 1, end - first);
     for (size_t i = first; i < end; i++) {

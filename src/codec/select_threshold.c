@@ -35,20 +35,20 @@ static size_t threshold_room(const double *params, size_t n)
 }
 
 /* The bits of the smallest float that is not below lambda. */
-static uint32_t least_bits(double lambda)
+static uint32_t min_bits(double lambda)
 {
     if (lambda > 0x1.fffffep127) return 0x7f800000u; /* no finite number is */
     const float near = (float)lambda;
     return f32_bits((double)near < lambda ? nextafterf(near, INFINITY) : near);
 }
 
-static tithe_status select_floats(const tithe_select_call *c, uint32_t least, tithe_selection *s)
+static tithe_status select_floats(const tithe_select_call *c, uint32_t min, tithe_selection *s)
 {
     float *x = (float *)c->x;
     const select_job job = {
         .source = {x, c->gradient, c->gamma},
         .n = c->n,
-        .least = least,
+        .min = min,
         .indices = s->indices,
         .values = s->values,
         .capacity = ti_parallel_room(c->n),
@@ -69,7 +69,7 @@ static tithe_status threshold_select(const tithe_select_call *c, tithe_selection
     (void)error;
     const double lambda = c->params[LAMBDA];
     s->count = 0;
-    if (c->type == TITHE_F32) return select_floats(c, least_bits(lambda), s);
+    if (c->type == TITHE_F32) return select_floats(c, min_bits(lambda), s);
     for (size_t i = 0; i < c->n; i++) {
         s->indices[s->count] =
             (uint32_t)i; /* always stored, kept only if it counts: no branch to mispredict */

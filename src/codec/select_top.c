@@ -10,7 +10,7 @@
 #include "codec/select.h"
 #include "kernels/parallel.h"
 
-enum { DIGIT = 11, SMALL = SELECT_SAMPLE_LEAST /* below, counting digits is as fast as anything */ };
+enum { DIGIT = 11, SMALL = SELECT_SAMPLE_MIN /* below, counting digits is as fast as anything */ };
 
 /* ---- any type, any length: passes over all the data, nothing but the indices in memory ------------------ */
 
@@ -41,11 +41,11 @@ static uint64_t kth_key(const tithe_select_call *c, size_t first, size_t n, size
 static void top_by_digits(const tithe_select_call *c, size_t first, size_t n, size_t k, tithe_selection *s)
 {
     size_t ties;
-    const uint64_t least = kth_key(c, first, n, k, &ties);
+    const uint64_t min = kth_key(c, first, n, k, &ties);
     for (size_t i = first; i < first + n; i++) {
         const uint64_t key = select_key(c, i);
-        if (key > least || (key == least && ties > 0)) {
-            ties -= key == least;
+        if (key > min || (key == min && ties > 0)) {
+            ties -= key == min;
             if (c->type == TITHE_F32) ((float *)s->values)[s->count] = ((const float *)c->x)[i];
             s->indices[s->count++] = (uint32_t)i;
         }
@@ -70,7 +70,7 @@ static rank_range ranks_of(size_t n, size_t k, size_t size)
 /* The magnitudes at those ranks; the keys are moved. */
 static kth_range bracket_of(uint32_t *keys, size_t size, rank_range r)
 {
-    kth_range b = {0, KTH_MOST};
+    kth_range b = {0, KTH_MAX};
     if (r.last < (double)size) b.low = ti_kth_largest(keys, &size, (size_t)r.last, b);
     if (r.first >= 1) b.high = ti_kth_largest(keys, &size, (size_t)r.first, b);
     return b;
@@ -88,7 +88,7 @@ size_t ti_select_top_room(size_t n, size_t k)
 size_t ti_select_top_scratch(size_t n, size_t room)
 {
     if (n < SMALL) return 0;
-    return ((room > SELECT_SAMPLE_MOST ? room : SELECT_SAMPLE_MOST) + 16) * sizeof(uint32_t);
+    return ((room > SELECT_SAMPLE_MAX ? room : SELECT_SAMPLE_MAX) + 16) * sizeof(uint32_t);
 }
 
 /* The bracket that holds the k-th largest of all, if the sample does not lie. */
@@ -99,7 +99,7 @@ static kth_range sample(const tithe_select_call *c, size_t first, size_t n, size
     const size_t size = select_sample_size(n, k);
     for (size_t i = 0; i < size; i++) {
         const size_t at = select_sample_at(c->key, n, size, i);
-        keys[i] = f32_bits(g ? x[at] + c->gamma * g[at] : x[at]) & KTH_MOST;
+        keys[i] = f32_bits(g ? x[at] + c->gamma * g[at] : x[at]) & KTH_MAX;
     }
     return bracket_of(keys, size, ranks_of(n, k, size));
 }
@@ -108,14 +108,14 @@ static kth_range sample(const tithe_select_call *c, size_t first, size_t n, size
 static uint32_t kth_survivor(const float *values, size_t count, size_t k, uint32_t *keys)
 {
     enum { LOOKS = 1 << 12 };
-    kth_range b = {0, KTH_MOST};
+    kth_range b = {0, KTH_MAX};
     if (count >= 4 * LOOKS) {
-        for (size_t i = 0; i < LOOKS; i++) keys[i] = f32_bits(values[i * (count / LOOKS)]) & KTH_MOST;
+        for (size_t i = 0; i < LOOKS; i++) keys[i] = f32_bits(values[i * (count / LOOKS)]) & KTH_MAX;
         b = bracket_of(keys, LOOKS, ranks_of(count, k, LOOKS));
     }
     size_t above, inside = ti_kernels()->collect(values, count, b.low, b.high, keys, &above);
     if (above >= k || above + inside < k) {
-        b = (kth_range){0, KTH_MOST};
+        b = (kth_range){0, KTH_MAX};
         inside = ti_kernels()->collect(values, count, b.low, b.high, keys, &above);
     }
     return ti_kth_largest(keys, &inside, k - above, b);
@@ -128,13 +128,13 @@ static void keep_largest(tithe_selection *s, size_t count, size_t k, uint32_t *s
     uint32_t *indices = s->indices + s->count;
     s->count += k;
     if (count == k) return;
-    const uint32_t least = kth_survivor(values, count, k, scratch);
-    const size_t left = ti_kernels()->compact(indices, values, count, least);
+    const uint32_t min = kth_survivor(values, count, k, scratch);
+    const size_t left = ti_kernels()->compact(indices, values, count, min);
     if (left == k) return;
     size_t kept = 0, ties = k; /* more equal the k-th than belong: the lowest positions do */
-    for (size_t i = 0; i < left; i++) ties -= (f32_bits(values[i]) & KTH_MOST) > least;
+    for (size_t i = 0; i < left; i++) ties -= (f32_bits(values[i]) & KTH_MAX) > min;
     for (size_t i = 0; i < left; i++) {
-        const bool tie = (f32_bits(values[i]) & KTH_MOST) == least, take = !tie || ties > 0;
+        const bool tie = (f32_bits(values[i]) & KTH_MAX) == min, take = !tie || ties > 0;
         ties -= tie && take;
         values[kept] = values[i];
         indices[kept] = indices[i];
@@ -144,13 +144,13 @@ static void keep_largest(tithe_selection *s, size_t count, size_t k, uint32_t *s
 
 /* `count` positions above the value `least` were found; the lowest ones that equal it fill up to k. The
  * gaps between the former are walked from the back, so that both lists merge in place. */
-static void fill_with_ties(const tithe_select_call *c, size_t first, size_t n, size_t k, uint32_t least,
+static void fill_with_ties(const tithe_select_call *c, size_t first, size_t n, size_t k, uint32_t min,
                            size_t count, tithe_selection *s)
 {
     float *values = (float *)s->values + s->count;
     uint32_t *indices = s->indices + s->count;
     size_t missing = k - count, end = first;
-    for (size_t found = 0; found < missing && end < first + n; end++) found += select_key(c, end) == least;
+    for (size_t found = 0; found < missing && end < first + n; end++) found += select_key(c, end) == min;
     size_t from = count, to = k;
     for (size_t i = end; missing > 0;) {
         i--;
@@ -158,7 +158,7 @@ static void fill_with_ties(const tithe_select_call *c, size_t first, size_t n, s
             indices[--to] = indices[--from];
             values[to] = values[from];
         }
-        if (select_key(c, i) != least) continue;
+        if (select_key(c, i) != min) continue;
         indices[--to] = (uint32_t)i;
         values[to] = ((const float *)c->x)[i];
         missing--;
@@ -167,13 +167,13 @@ static void fill_with_ties(const tithe_select_call *c, size_t first, size_t n, s
 }
 
 static size_t survivors(const tithe_select_call *c, const float *gradient, size_t first, size_t n,
-                        uint32_t least, size_t room, tithe_selection *s, bool *finite)
+                        uint32_t min, size_t room, tithe_selection *s, bool *finite)
 {
     const select_job job = {
         .source = {(float *)c->x + first, gradient ? gradient + first : NULL, c->gamma},
         .n = n,
         .first = (uint32_t)first,
-        .least = least,
+        .min = min,
         .indices = s->indices + s->count,
         .values = (float *)s->values + s->count,
         .capacity = room,
@@ -185,7 +185,7 @@ static size_t survivors(const tithe_select_call *c, const float *gradient, size_
 static bool top_by_counting(const tithe_select_call *c, size_t first, size_t n, size_t k, size_t room,
                             tithe_selection *s)
 {
-    kth_range b = {0, KTH_MOST};
+    kth_range b = {0, KTH_MAX};
     size_t above = 0, inside = n;
     bool finite;
     while (above + inside > room && b.low < b.high)
@@ -237,23 +237,23 @@ bool ti_select_top(const tithe_select_call *c, size_t first, size_t n, size_t k,
     const size_t room = ti_select_top_room(n, k);
     if (k > 0 && n == c->n && !c->gradient && top_of_known(c, k, room, s)) return true;
     if (k == 0 || n < SMALL) { /* keep nothing: the pass only looks and adds */
-        survivors(c, c->gradient, first, n, KTH_MOST, room, s, &finite);
+        survivors(c, c->gradient, first, n, KTH_MAX, room, s, &finite);
         if (finite && k) top_by_digits(c, first, n, k, s);
         return finite;
     }
-    const kth_range b = room < n ? sample(c, first, n, k) : (kth_range){0, KTH_MOST};
+    const kth_range b = room < n ? sample(c, first, n, k) : (kth_range){0, KTH_MAX};
     /* Where the bracket is one value, keep what is above it. */
-    uint32_t least = b.low == b.high ? b.low + 1 : b.low;
-    size_t count = survivors(c, c->gradient, first, n, least, room, s, &finite);
+    uint32_t min = b.low == b.high ? b.low + 1 : b.low;
+    size_t count = survivors(c, c->gradient, first, n, min, room, s, &finite);
     if (!finite) return false;
-    if (count > room && least == b.low) { /* ties at the lower end? then what is above it fits */
-        least++;
-        count = survivors(c, NULL, first, n, least, room, s, &finite);
+    if (count > room && min == b.low) { /* ties at the lower end? then what is above it fits */
+        min++;
+        count = survivors(c, NULL, first, n, min, room, s, &finite);
         if (!finite) return false;
     }
     if (count >= k && count <= room)
         keep_largest(s, count, k, c->scratch);
-    else if (count < k && least == b.low + 1 && as_many_equal(c, first, n, b.low, k - count))
+    else if (count < k && min == b.low + 1 && as_many_equal(c, first, n, b.low, k - count))
         fill_with_ties(c, first, n, k, b.low, count, s);
     else
         return top_by_counting(c, first, n, k, room, s);

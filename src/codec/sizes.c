@@ -43,11 +43,11 @@ size_t ti_codec_stated_count(const tithe_codec *codec, size_t n)
 
 size_t ti_codec_room(const tithe_codec *codec, size_t n)
 {
-    const size_t most = ti_codec_max_count(codec, n);
+    const size_t max = ti_codec_max_count(codec, n);
     /* How many entries there are may depend on an open level, but not where that is a magnitude. */
-    if (!codec->selector->room || (!codec->has_level && !codec->selector->absolute)) return most;
+    if (!codec->selector->room || (!codec->has_level && !codec->selector->absolute)) return max;
     const size_t room = codec->selector->room(codec->selector_params, n);
-    return room > most ? room : most;
+    return room > max ? room : max;
 }
 
 tithe_quant_call ti_codec_quant_call(const tithe_codec *codec, const tithe_call *call, size_t count)
@@ -90,16 +90,16 @@ size_t tithe_codec_length(const tithe_codec *codec, size_t n, size_t entries, ti
 size_t tithe_codec_bound(const tithe_codec *codec, size_t n)
 {
     const tithe_codec highest = at_most(codec, n);
-    const size_t most = ti_codec_max_count(&highest, n);
-    const size_t longest = tithe_codec_length(&highest, n, most, TITHE_SELF_CONTAINED);
-    if (codec->selector->source != TITHE_INDICES_SENT || most < n || n == 0) return longest;
+    const size_t max = ti_codec_max_count(&highest, n);
+    const size_t longest = tithe_codec_length(&highest, n, max, TITHE_SELF_CONTAINED);
+    if (codec->selector->source != TITHE_INDICES_SENT || max < n || n == 0) return longest;
     /* All n entries need no indices, one less does: the only place where fewer entries take more. */
     return longest + 1 + bytes_of_bits(ti_indices_max_bits(n - 1, n));
 }
 
 size_t tithe_codec_fixed_length(const tithe_codec *codec, size_t n)
 {
-    uint8_t header[MOST_HEADER_BYTES];
+    uint8_t header[MAX_HEADER_BYTES];
     const bool open =
         !codec->has_level || codec->open_level ||
         codec->selector->source == TITHE_INDICES_GIVEN; /* by the call, which brings as many as it likes */

@@ -14,7 +14,7 @@ enum {
     CALL_DELIVER = 7,
     CALL_STATE = 8,
     CALL_PING = 9,
-    MOST_ASKED = 1024,   /* numbers in a fold that is timed */
+    MAX_ASKED = 1024,    /* numbers in a fold that is timed */
     FOLD_BLOCK = 1 << 16 /* numbers: a server holds so many of each rank, however long the vector is */
 };
 

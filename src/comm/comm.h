@@ -90,7 +90,7 @@ tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe
 
 typedef enum comm_fold {
     COMM_SUM,
-    COMM_MOST,
+    COMM_MAX,
     COMM_ASK /* a sum, but the most of the last number, that is timed (comm/link_estimate.h) and not counted: it happens by the
               * clock, and no count may depend on that */
 } comm_fold;

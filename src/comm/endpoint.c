@@ -9,7 +9,7 @@
 
 #include "comm/transport_fail.h"
 
-enum { MOST_HOST = 256, MOST_PORT = 8 };
+enum { MAX_HOST = 256, MAX_PORT = 8 };
 
 static bool is_ipc(const char *endpoint)
 {
@@ -26,13 +26,13 @@ static bool split(const char *endpoint, char *host, char *port)
 {
     if (strncmp(endpoint, "tcp://", 6) != 0) return false;
     const char *from = endpoint + 6, *colon = strrchr(from, ':');
-    if (!colon || colon == from || strlen(colon + 1) >= MOST_PORT || !colon[1]) return false;
+    if (!colon || colon == from || strlen(colon + 1) >= MAX_PORT || !colon[1]) return false;
     size_t length = (size_t)(colon - from);
     if (from[0] == '[' && colon[-1] == ']') {
         from++;
         length -= 2;
     }
-    if (length == 0 || length >= MOST_HOST) return false;
+    if (length == 0 || length >= MAX_HOST) return false;
     memcpy(host, from, length);
     host[length] = 0;
     memcpy(port, colon + 1, strlen(colon + 1) + 1);
@@ -41,7 +41,7 @@ static bool split(const char *endpoint, char *host, char *port)
 
 tithe_status ti_endpoint_check(const char *endpoint, tithe_error *error)
 {
-    char host[MOST_HOST], port[MOST_PORT];
+    char host[MAX_HOST], port[MAX_PORT];
     if ((is_ipc(endpoint) && endpoint[6]) || split(endpoint, host, port)) return TITHE_OK;
     return transport_fail(
         error, TITHE_E_ARGUMENT, 0,
@@ -58,7 +58,7 @@ static bool own_address(const struct addrinfo *there, char *host)
     const bool known =
         probe >= 0 && connect(probe, there->ai_addr, there->ai_addrlen) == 0 &&
         getsockname(probe, (struct sockaddr *)&mine, &length) == 0 &&
-        getnameinfo((struct sockaddr *)&mine, length, host, MOST_HOST, NULL, 0, NI_NUMERICHOST) == 0;
+        getnameinfo((struct sockaddr *)&mine, length, host, MAX_HOST, NULL, 0, NI_NUMERICHOST) == 0;
     if (probe >= 0) close(probe);
     return known;
 }
@@ -70,7 +70,7 @@ tithe_status ti_endpoint_beside(const char *server, char *address, size_t room, 
         return transport_fail(error, TITHE_E_ARGUMENT, 0,
                               "The path '%.100s' is too long: take a shorter one.", server);
     }
-    char host[MOST_HOST], port[MOST_PORT];
+    char host[MAX_HOST], port[MAX_PORT];
     if (!split(server, host, port)) return ti_endpoint_check(server, error);
     const struct addrinfo wanted = {.ai_family = ti_endpoint_is_v6(server) ? AF_INET6 : AF_INET,
                                     .ai_socktype = SOCK_DGRAM};

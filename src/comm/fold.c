@@ -21,9 +21,9 @@ bool ti_comm_has_own_server(const tithe_comm *comm)
 void ti_comm_fold_in(comm_fold how, double *values, const double *more, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const bool most = how == COMM_MOST || (how == COMM_ASK && i + 1 == n);
-        if (!most) values[i] += more[i];
-        if (most && more[i] > values[i]) values[i] = more[i];
+        const bool max = how == COMM_MAX || (how == COMM_ASK && i + 1 == n);
+        if (!max) values[i] += more[i];
+        if (max && more[i] > values[i]) values[i] = more[i];
     }
 }
 

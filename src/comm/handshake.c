@@ -9,7 +9,7 @@
 #include "base/description.h"
 
 enum {
-    MOST_TEXT = 1 << 24, /* what claims to be longer is no description */
+    MAX_TEXT = 1 << 24, /* what claims to be longer is no description */
     VERDICT = sizeof(((tithe_error *)0)->text)
 };
 
@@ -33,7 +33,7 @@ static tithe_status receive_text(tithe_comm *comm, unsigned from, char **text, t
     const tithe_status status = ti_comm_receive(comm, comm->server, from, bytes, sizeof bytes, error);
     if (status) return status;
     const uint64_t length = get_u64(bytes);
-    if (length > MOST_TEXT)
+    if (length > MAX_TEXT)
         return ti_fail(error, TITHE_E_CORRUPT, from, "Rank %u describes its run in %llu letters.", from,
                        (unsigned long long)length);
     *text = calloc((size_t)length + 1, 1);

@@ -33,7 +33,7 @@
 enum {
     REPORT = 2 * LINK_ROUNDS + 2, /* numbers of a report: rounds, and a probe */
     FIRST_PING = 1 << 14,
-    MOST_POINTS = LINK_WINDOW * LINK_ROUNDS
+    MAX_POINTS = LINK_WINDOW * LINK_ROUNDS
 };
 static const double BUDGET = 0.01;
 static const double NOISE = 1e-4; /* seconds that a system may take to wake a process up */
@@ -43,10 +43,10 @@ static const double NOISE = 1e-4; /* seconds that a system may take to wake a pr
 void ti_link_round(tithe_comm *comm, uint64_t longest, uint64_t bytes, double start)
 {
     if (!comm->transport || comm->local != 1) return;
-    link_round *least = comm->seen.rounds;
+    link_round *min = comm->seen.rounds;
     for (unsigned i = 1; i < LINK_ROUNDS; i++)
-        if (comm->seen.rounds[i].longest < least->longest) least = &comm->seen.rounds[i];
-    if (longest >= least->longest) *least = (link_round){longest, (double)bytes, clock_now() - start};
+        if (comm->seen.rounds[i].longest < min->longest) min = &comm->seen.rounds[i];
+    if (longest >= min->longest) *min = (link_round){longest, (double)bytes, clock_now() - start};
 }
 
 void ti_link_hear(tithe_comm *comm, double latency)
@@ -55,14 +55,14 @@ void ti_link_hear(tithe_comm *comm, double latency)
 }
 
 /* 0: this process has no say in it. */
-static double least_latency(const tithe_comm *comm)
+static double min_latency(const tithe_comm *comm)
 {
-    double least = 0;
+    double min = 0;
     for (unsigned i = 0; i < LINK_WINDOW; i++) {
         const double here = comm->seen.latency[i];
-        if (here > 0 && (least == 0 || here < least)) least = here;
+        if (here > 0 && (min == 0 || here < min)) min = here;
     }
-    return least;
+    return min;
 }
 
 /* ---- what it says ----------------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static bool tells(const link_sample *p, double latency)
  * held up looks like a telling one, so it is not for a single message to say that it tells. */
 static double fit(const link_sample *points, size_t all, double latency, double share)
 {
-    double ratios[MOST_POINTS], slopes[MOST_POINTS * MOST_POINTS / 2], longest = 0;
+    double ratios[MAX_POINTS], slopes[MAX_POINTS * MAX_POINTS / 2], longest = 0;
     size_t count = 0, telling = 0, pairs = 0;
     for (size_t i = 0; i < all; i++) longest = fmax(longest, points[i].bytes);
     for (size_t i = 0; i < all; i++) {
@@ -129,7 +129,7 @@ void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample 
     if (ping.bytes > 0) link->pings[link->answered++ % LINK_WINDOW] = ping;
     if (isnan(link->now.latency)) return;
     if (ping.bytes > 0 && isnan(fit_pings(link)) && link->ping_length < COMM_BLOCK) link->ping_length *= 2;
-    double bandwidth = fit_rounds(link->rounds, MOST_POINTS, link->now.latency);
+    double bandwidth = fit_rounds(link->rounds, MAX_POINTS, link->now.latency);
     if (isnan(bandwidth)) bandwidth = fit_pings(link);
     if (!isnan(bandwidth)) link->now.bandwidth = bandwidth; /* otherwise nothing is known to have changed */
 }
@@ -227,7 +227,7 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
         comm->seen.ping_bytes = comm->seen.ping_seconds = 0;
     }
     double *latency = &all[count++]; /* the last one: of all processes the most */
-    *latency = least_latency(comm);
+    *latency = min_latency(comm);
     for (unsigned i = 0; i < LINK_ROUNDS; i++) comm->seen.rounds[i] = (link_round){0};
     tithe_status status = ti_comm_fold(comm, COMM_ASK, all, count, error);
     if (status) return status;

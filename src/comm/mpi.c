@@ -20,15 +20,15 @@ enum {
     TAG_GIVE_UP = 2,
     TAG_WAITING = 3,
     TAG_PIECE = 4,
-    MOST_WHY = 200,
-    MOST_NUMBERS = 1 << 30,
+    MAX_WHY = 200,
+    MAX_NUMBERS = 1 << 30,
     NEWS = 8
 };
 
 /* Messages travel in pieces that MPI sends at once. A longer one it would announce first, and send when the receiver has
  * answered: a round trip for each message, and behind whatever else waits in the line of the receiver. Open MPI's limit
  * over TCP is 64 kB with its own head. */
-enum { AT_ONCE = 60 << 10, MOST_PIECES = 16 };
+enum { AT_ONCE = 60 << 10, MAX_PIECES = 16 };
 
 /* A message on its way out. */
 typedef struct posted {
@@ -50,7 +50,7 @@ typedef struct mpi_state {
     bool failed;  /* somebody may be gone, so what needs everybody is not to be called */
     posted *requests;
     size_t count, room;
-    expected pieces[MOST_PIECES]; /* a queue */
+    expected pieces[MAX_PIECES]; /* a queue */
     size_t first_piece, piece_count;
     unsigned *waits;           /* comm.h: what each has said of itself */
     MPI_Status arrived;        /* of the last request that was waited for */
@@ -98,9 +98,9 @@ static tithe_status look_for_bad_news(mpi_state *s, tithe_error *error)
     hear_of_waiting(s);
     MPI_Iprobe(MPI_ANY_SOURCE, TAG_GIVE_UP, s->comm, &there, &status);
     if (!there) return TITHE_OK;
-    char why[MOST_WHY] = "";
-    MPI_Recv(why, MOST_WHY, MPI_CHAR, status.MPI_SOURCE, TAG_GIVE_UP, s->comm, MPI_STATUS_IGNORE);
-    why[MOST_WHY - 1] = 0;
+    char why[MAX_WHY] = "";
+    MPI_Recv(why, MAX_WHY, MPI_CHAR, status.MPI_SOURCE, TAG_GIVE_UP, s->comm, MPI_STATUS_IGNORE);
+    why[MAX_WHY - 1] = 0;
     return transport_fail(error, TITHE_E_PEER, (size_t)status.MPI_SOURCE, "Rank %d gave up: %.170s",
                           status.MPI_SOURCE, why);
 }
@@ -184,7 +184,7 @@ static tithe_status all_reduce(void *self, float *vector, size_t n, double timeo
     mpi_state *s = self;
     tithe_status status = TITHE_OK;
     for (size_t done = 0; done < n && !status;) {
-        const size_t piece = n - done < MOST_NUMBERS ? n - done : MOST_NUMBERS;
+        const size_t piece = n - done < MAX_NUMBERS ? n - done : MAX_NUMBERS;
         MPI_Request request;
         const int code =
             MPI_Iallreduce(MPI_IN_PLACE, vector + done, (int)piece, MPI_FLOAT, MPI_SUM, s->comm, &request);
@@ -268,10 +268,10 @@ static tithe_status expect_piece(void *self, unsigned at, unsigned from, void *r
 {
     (void)at;
     mpi_state *s = self;
-    if (s->piece_count == MOST_PIECES)
+    if (s->piece_count == MAX_PIECES)
         return transport_fail(error, TITHE_E_ARGUMENT, from, "At most %d pieces can be asked for ahead.",
-                              MOST_PIECES);
-    expected *e = &s->pieces[(s->first_piece + s->piece_count) % MOST_PIECES];
+                              MAX_PIECES);
+    expected *e = &s->pieces[(s->first_piece + s->piece_count) % MAX_PIECES];
     *e = (expected){.request = MPI_REQUEST_NULL, .from = from, .length = length};
     const int code = MPI_Irecv(room, (int)length, MPI_BYTE, (int)from, TAG_PIECE, s->comm, &e->request);
     if (code != MPI_SUCCESS) return fail_mpi(code, "receive", error);
@@ -281,7 +281,7 @@ static tithe_status expect_piece(void *self, unsigned at, unsigned from, void *r
 
 static void cancel_pieces(mpi_state *s)
 {
-    for (; s->piece_count; s->piece_count--, s->first_piece = (s->first_piece + 1) % MOST_PIECES) {
+    for (; s->piece_count; s->piece_count--, s->first_piece = (s->first_piece + 1) % MAX_PIECES) {
         expected *e = &s->pieces[s->first_piece];
         if (e->request == MPI_REQUEST_NULL) continue;
         MPI_Cancel(&e->request);
@@ -303,7 +303,7 @@ static tithe_status take_piece(void *self, unsigned at, unsigned from, void *roo
         cancel_pieces(s);
         return status;
     }
-    s->first_piece = (s->first_piece + 1) % MOST_PIECES;
+    s->first_piece = (s->first_piece + 1) % MAX_PIECES;
     s->piece_count--;
     return expect_length(s, length, from, error);
 }
@@ -323,13 +323,12 @@ static void give_up(void *self, const char *why)
 {
     mpi_state *s = self;
     s->failed = true;
-    char text[MOST_WHY] = "";
+    char text[MAX_WHY] = "";
     snprintf(text, sizeof text, "%s", why);
     for (int rank = 0; rank < s->size; rank++) {
         if (rank == s->rank) continue;
         MPI_Request request;
-        if (MPI_Isend(text, MOST_WHY, MPI_CHAR, rank, TAG_GIVE_UP, s->comm, &request) != MPI_SUCCESS)
-            continue;
+        if (MPI_Isend(text, MAX_WHY, MPI_CHAR, rank, TAG_GIVE_UP, s->comm, &request) != MPI_SUCCESS) continue;
         const double end = clock_now() + 0.5;
         for (int done = 0; !done && clock_now() < end;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);

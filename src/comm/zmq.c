@@ -139,12 +139,12 @@ tithe_status ti_zmq_wait(const zmq_state *s, void *const *sockets, size_t count,
 
 tithe_status ti_zmq_pump(zmq_state *s, double seconds, tithe_error *error)
 {
-    void *sockets[WIRE_MOST_SOCKETS];
-    bool ready[WIRE_MOST_SOCKETS] = {false};
+    void *sockets[WIRE_MAX_SOCKETS];
+    bool ready[WIRE_MAX_SOCKETS] = {false};
     size_t count = 0;
     if (s->listener) sockets[count++] = s->listener;
     if (s->server) sockets[count++] = s->server;
-    for (unsigned r = 0; r < s->rank && r < s->size && count < WIRE_MOST_SOCKETS; r++)
+    for (unsigned r = 0; r < s->rank && r < s->size && count < WIRE_MAX_SOCKETS; r++)
         if (s->peers[r].socket && s->peers[r].socket != s->listener) sockets[count++] = s->peers[r].socket;
     tithe_status status = ti_zmq_wait(s, sockets, count, seconds, ready, error);
     for (size_t i = 0; i < count && !status; i++) {
@@ -302,12 +302,12 @@ static const tithe_transport transport = {
 
 tithe_status tithe_comm_zmq(const tithe_zmq_options *o, tithe_comm **comm, tithe_error *error)
 {
-    if (!o || o->size < sizeof *o || !o->endpoint || o->workers < 1 || o->workers >= WIRE_MOST_SOCKETS)
+    if (!o || o->size < sizeof *o || !o->endpoint || o->workers < 1 || o->workers >= WIRE_MAX_SOCKETS)
         return transport_fail(
             error, TITHE_E_ARGUMENT, 0,
             "Options with their size in `size`, an endpoint such as tcp://127.0.0.1:5555 and 1 to %d "
             "workers are needed.",
-            WIRE_MOST_SOCKETS - 1);
+            WIRE_MAX_SOCKETS - 1);
     const tithe_status sensible = ti_endpoint_check(o->endpoint, error);
     if (sensible) return sensible;
     zmq_state *s = calloc(1, sizeof *s);

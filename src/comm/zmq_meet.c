@@ -13,8 +13,8 @@
 #include "comm/zmq_state.h"
 
 enum {
-    MOST_ADDRESS = 128,
-    HELLO_BYTES = 8 + MOST_ADDRESS,
+    MAX_ADDRESS = 128,
+    HELLO_BYTES = 8 + MAX_ADDRESS,
     MAGIC = 0x7469, /* "ti" */
     VERSION = 3     /* of what is said here */
 };
@@ -36,7 +36,7 @@ static void write_hello(uint8_t *hello, const tithe_zmq_options *o, const char *
     memset(hello, 0, HELLO_BYTES);
     put_u32(hello, (uint32_t)MAGIC << 16 | VERSION);
     put_u32(hello + 4, o->workers);
-    snprintf((char *)hello + 8, MOST_ADDRESS, "%s", address);
+    snprintf((char *)hello + 8, MAX_ADDRESS, "%s", address);
 }
 
 enum hello_answer { TAKE_IT, REFUSE_IT, IGNORE_IT };
@@ -69,17 +69,17 @@ static enum hello_answer judge_hello(const zmq_state *s, const wire_arrival *a, 
 /* Who has come so far, and where they listen. */
 typedef struct guests {
     unsigned here;
-    uint8_t *book; /* MOST_ADDRESS bytes for each */
+    uint8_t *book; /* MAX_ADDRESS bytes for each */
     char refused[180];
 } guests;
 
 static void take_in(zmq_state *s, guests *g, const wire_arrival *a)
 {
-    uint8_t *address = g->book + (size_t)g->here * MOST_ADDRESS;
+    uint8_t *address = g->book + (size_t)g->here * MAX_ADDRESS;
     s->peers[g->here].socket = s->listener;
     s->peers[g->here].name = a->name;
-    memcpy(address, a->body->bytes + 8, MOST_ADDRESS);
-    address[MOST_ADDRESS - 1] = 0;
+    memcpy(address, a->body->bytes + 8, MAX_ADDRESS);
+    address[MAX_ADDRESS - 1] = 0;
     g->here++;
 }
 
@@ -90,7 +90,7 @@ static void let_go(zmq_state *s, guests *g, const wire_name *name)
     if (rank >= s->size) return;
     s->peers[rank] = s->peers[last];
     s->peers[last] = (zmq_peer){.socket = NULL};
-    memmove(g->book + (size_t)rank * MOST_ADDRESS, g->book + (size_t)last * MOST_ADDRESS, MOST_ADDRESS);
+    memmove(g->book + (size_t)rank * MAX_ADDRESS, g->book + (size_t)last * MAX_ADDRESS, MAX_ADDRESS);
     g->here--;
 }
 
@@ -113,8 +113,8 @@ static void receive_guest(zmq_state *s, const tithe_zmq_options *o, guests *g, c
 static void close_book(const guests *g, const tithe_zmq_options *o)
 {
     bool open = o->peers;
-    for (unsigned i = 0; i < g->here; i++) open = open && g->book[(size_t)i * MOST_ADDRESS];
-    if (!open) memset(g->book, 0, (size_t)g->here * MOST_ADDRESS);
+    for (unsigned i = 0; i < g->here; i++) open = open && g->book[(size_t)i * MAX_ADDRESS];
+    if (!open) memset(g->book, 0, (size_t)g->here * MAX_ADDRESS);
 }
 
 static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, uint8_t *book,
@@ -149,7 +149,7 @@ static bool draw_number(uint8_t *number)
 
 tithe_status ti_zmq_gather_workers(zmq_state *s, const tithe_zmq_options *o, tithe_error *error)
 {
-    const size_t length = NUMBER_BYTES + (size_t)o->workers * MOST_ADDRESS;
+    const size_t length = NUMBER_BYTES + (size_t)o->workers * MAX_ADDRESS;
     uint8_t *welcome = calloc(1, length);
     tithe_status status = TITHE_OK;
     if (!welcome)
@@ -172,20 +172,20 @@ tithe_status ti_zmq_gather_workers(zmq_state *s, const tithe_zmq_options *o, tit
 static tithe_status listen_for_peers(zmq_state *s, const tithe_zmq_options *o, char *address,
                                      tithe_error *error)
 {
-    char wanted[MOST_ADDRESS];
+    char wanted[MAX_ADDRESS];
     tithe_status status = ti_endpoint_beside(o->endpoint, wanted, sizeof wanted, error);
     if (!status) status = listen_at(s, wanted, error);
-    if (!status && !ti_wire_address(s->listener, address, MOST_ADDRESS))
+    if (!status && !ti_wire_address(s->listener, address, MAX_ADDRESS))
         status = transport_fail(error, TITHE_E_PEER, 0, "ZeroMQ could not say where it listens.");
     return status;
 }
 
 static tithe_status connect_to_peer(zmq_state *s, unsigned rank, const uint8_t *book, tithe_error *error)
 {
-    char address[MOST_ADDRESS + 1];
+    char address[MAX_ADDRESS + 1];
     const char *why;
-    memcpy(address, book + (size_t)rank * MOST_ADDRESS, MOST_ADDRESS);
-    address[MOST_ADDRESS] = 0;
+    memcpy(address, book + (size_t)rank * MAX_ADDRESS, MAX_ADDRESS);
+    address[MAX_ADDRESS] = 0;
     s->peers[rank].socket = ti_wire_connect(s->wire, address, s->timeout, &why);
     if (!s->peers[rank].socket)
         return transport_fail(error, TITHE_E_PEER, rank, "Cannot connect to rank %u at '%s': %s.", rank,
@@ -219,7 +219,7 @@ static tithe_status read_answer(zmq_state *s, const tithe_zmq_options *o, const 
     if (a->kind == GIVE_UP)
         return transport_fail(error, TITHE_E_MISMATCH, 0, "The server at %.60s says: %.*s", o->endpoint,
                               (int)body->length, (const char *)body->bytes);
-    if (a->to >= s->size || body->length != NUMBER_BYTES + (size_t)s->size * MOST_ADDRESS)
+    if (a->to >= s->size || body->length != NUMBER_BYTES + (size_t)s->size * MAX_ADDRESS)
         return transport_fail(error, TITHE_E_MISMATCH, 0, "The server's welcome makes no sense.");
     s->rank = a->to;
     memcpy(s->number, body->bytes, NUMBER_BYTES);
@@ -249,7 +249,7 @@ static tithe_status wait_for_answer(zmq_state *s, const tithe_zmq_options *o, ti
 
 tithe_status ti_zmq_join(zmq_state *s, const tithe_zmq_options *o, tithe_error *error)
 {
-    char address[MOST_ADDRESS] = "";
+    char address[MAX_ADDRESS] = "";
     uint8_t hello[HELLO_BYTES];
     const char *why;
     tithe_status status = o->peers ? listen_for_peers(s, o, address, error) : TITHE_OK;

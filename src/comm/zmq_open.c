@@ -21,11 +21,11 @@ static const tithe_option table[] = {
     {"connect", "ENDPOINT", "where the server waits for its workers: this process is one of them", NULL,
      TITHE_OPTION_TEXT, 0, OPTION_PLACE(connect)},
     {"workers", "N", "how many there will be", NULL, TITHE_OPTION_WHOLE, 0, OPTION_PLACE(workers), .min = 1,
-     .max = WIRE_MOST_SOCKETS - 1},
+     .max = WIRE_MAX_SOCKETS - 1},
     {"peers", "yes|no", "workers talk to each other, too", "yes", TITHE_OPTION_CHOICE, 0, OPTION_PLACE(peers),
      .choices = "no|yes"},
     {"timeout", "SECONDS", "the longest that one process waits for another", "30", TITHE_OPTION_REAL, 0,
-     OPTION_PLACE(timeout), .least = 0.1, .most = 1e6},
+     OPTION_PLACE(timeout), .real_min = 0.1, .real_max = 1e6},
     {.name = NULL},
 };
 

@@ -190,7 +190,7 @@ bool ti_wire_flush(wire *w, double seconds)
 
 tithe_status ti_wire_wait(void *const *sockets, size_t count, double seconds, bool *ready, tithe_error *error)
 {
-    zmq_pollitem_t items[WIRE_MOST_SOCKETS];
+    zmq_pollitem_t items[WIRE_MAX_SOCKETS];
     for (size_t i = 0; i < count; i++) {
         items[i] = (zmq_pollitem_t){.socket = sockets[i], .events = ZMQ_POLLIN};
         ready[i] = false;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WIRE_MOST_SOCKETS = 1024 };
+enum { WIRE_MAX_SOCKETS = 1024 };
 
 /* ZeroMQ's name of a connection, on a socket that several share; of length 0 where there is but one. */
 typedef struct wire_name {

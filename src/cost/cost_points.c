@@ -12,7 +12,7 @@
 
 #include "cost/cost.h"
 
-enum { LONGEST_FILE = 1 << 24, MOST_POINTS = 1 << 18 };
+enum { LONGEST_FILE = 1 << 24, MAX_POINTS = 1 << 18 };
 
 typedef struct point_reader {
     const char *path, *text;
@@ -53,7 +53,7 @@ static tithe_status add_point(point_reader *r, const char *at, double bytes, dou
             return fail_at(r, at, what);
         }
     }
-    if (r->count == MOST_POINTS) return fail_at(r, at, "there are more than 262,144 points");
+    if (r->count == MAX_POINTS) return fail_at(r, at, "there are more than 262,144 points");
     if (r->count == r->room) {
         r->room = r->room ? 2 * r->room : 64;
         tithe_link_point *more = realloc(r->points, r->room * sizeof *more);

@@ -87,7 +87,7 @@ static tithe_status apply_positive(data_rows *d, const char *text, const char *w
 
 /* ---- different labels, in ascending order ------------------------------------------------------------------------ */
 
-enum { MOST_CLASSES = 65536 };
+enum { MAX_CLASSES = 65536 };
 
 typedef struct label_set {
     double *labels;
@@ -109,13 +109,13 @@ static size_t place_of(const label_set *s, double label)
 }
 
 /* False: more than `most`; the set then holds `most` of them. */
-static bool collect(const data_rows *d, label_set *s, size_t most)
+static bool collect(const data_rows *d, label_set *s, size_t max)
 {
     for (size_t i = 0; i < d->rows; i++) {
         const double label = d->labels[i];
         const size_t place = place_of(s, label);
         if (place < s->count && s->labels[place] == label) continue;
-        if (s->count == most) return false;
+        if (s->count == max) return false;
         memmove(s->labels + place + 1, s->labels + place, (s->count - place) * sizeof *s->labels);
         s->labels[place] = label;
         s->count++;
@@ -145,13 +145,13 @@ static tithe_status make_binary(data_rows *d, const char *what, tithe_error *err
 
 static tithe_status make_classes(data_rows *d, const char *what, unsigned *classes, tithe_error *error)
 {
-    label_set s = {calloc(MOST_CLASSES, sizeof *s.labels), 0};
+    label_set s = {calloc(MAX_CLASSES, sizeof *s.labels), 0};
     if (!s.labels) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the labels.");
     tithe_status status = TITHE_OK;
-    if (!collect(d, &s, MOST_CLASSES))
+    if (!collect(d, &s, MAX_CLASSES))
         status = ti_fail(error, TITHE_E_DATA, 0,
                          "%s has more than %d different labels: are they numbers to be predicted?", what,
-                         MOST_CLASSES);
+                         MAX_CLASSES);
     else if (s.count < 2)
         status = ti_fail(error, TITHE_E_DATA, 0, "%s has one label (%g), but classes need two or more.", what,
                          s.labels[0]);

@@ -58,13 +58,13 @@ static const like_bin rcv1_bins[] = {
  * ones, since it is they that decide about L. P(count >= k) = 1/k^2. */
 static double tf_idf(const like_bag *bag, draw *random, uint32_t rank, uint32_t bin)
 {
-    enum { MOST = 50 };
+    enum { MAX = 50 };
     (void)rank;
     const like_bin *b = bag->bins + bin;
     const double words = (double)(b[1].first - b->first);
     const double idf = plain_log(7 + words / (b->weight * 0.00060));
     const double count = floor(1 / sqrt(1 - draw_unit(random)));
-    return count < 2 ? idf : idf * (1 + plain_log(count < MOST ? count : MOST));
+    return count < 2 ? idf : idf * (1 + plain_log(count < MAX ? count : MAX));
 }
 
 static const tithe_param rcv1_params[] = LIKE_PARAMS(1);

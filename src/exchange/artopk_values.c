@@ -26,10 +26,10 @@ static size_t longest_part(const tithe_exchange *ex, const artopk *a)
 
 double ti_artopk_part_length(const tithe_codec *codec, size_t count, unsigned ranks)
 {
-    const size_t most = coll_part(count, ranks, 0);
+    const size_t max = coll_part(count, ranks, 0);
     tithe_codec part = *codec;
     part.selector = selector_of_all();
-    return (double)tithe_codec_length(&part, most, most, TITHE_EXCHANGE);
+    return (double)tithe_codec_length(&part, max, max, TITHE_EXCHANGE);
 }
 
 tithe_status ti_artopk_open_values(tithe_exchange *ex, artopk *a, tithe_error *error)

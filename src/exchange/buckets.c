@@ -38,17 +38,17 @@ struct exchange_buckets {
 size_t ti_buckets_layout(size_t n, const size_t *layers, size_t layer_count, size_t bucket_bytes,
                          size_t *begins)
 {
-    const size_t most = bucket_bytes / sizeof(float) ? bucket_bytes / sizeof(float) : 1;
+    const size_t max = bucket_bytes / sizeof(float) ? bucket_bytes / sizeof(float) : 1;
     const bool whole = bucket_bytes == 0, each = bucket_bytes == TITHE_EACH_LAYER;
     size_t count = 0, at = 0, room = 0; /* numbers that still fit into the last bucket */
     for (size_t l = 0; l < layer_count || (l == 0 && layer_count == 0); l++) {
         const size_t length = layer_count ? layers[l] : n;
         if (layer_count && length == 0) continue; /* nothing to send */
-        const size_t pieces = whole || each || length <= most ? 1 : length / most + (length % most != 0);
+        const size_t pieces = whole || each || length <= max ? 1 : length / max + (length % max != 0);
         const bool joins = count && (whole || (!each && length <= room));
         for (size_t p = 0; p < pieces && !joins; p++, count++)
             if (begins) begins[count] = at + tithe_part_begin(length, (unsigned)pieces, (unsigned)p);
-        room = joins ? room - length : pieces == 1 ? most - (length < most ? length : most) : 0;
+        room = joins ? room - length : pieces == 1 ? max - (length < max ? length : max) : 0;
         at += length;
     }
     if (begins) begins[count] = n;

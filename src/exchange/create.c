@@ -24,7 +24,7 @@ static tithe_status find_levels(tithe_exchange *ex, tithe_error *error)
 {
     const tithe_tuner_call c = ti_exchange_tuner_call(&ex->up, &(exchange_worker){.cost = cost_of(ex, 0)},
                                                       &(exchange_lane){0}, NULL, 1);
-    ex->level_count = tithe_tuner_grid(&c, ex->levels, TITHE_GRID_MOST);
+    ex->level_count = tithe_tuner_grid(&c, ex->levels, TITHE_GRID_MAX);
     if (ex->level_count) return TITHE_OK;
     return ti_fail(error, TITHE_E_SPEC, 0, "%s has no level that ranks could share: take `level=local`.",
                    tithe_codec_spec(ex->config.codec));

@@ -3,15 +3,15 @@
 #include "base/pool.h"
 #include "exchange/exchange.h"
 
-enum { MOST_LANES = 256 };
+enum { MAX_LANES = 256 };
 
 typedef struct work {
     tithe_exchange *ex;
     exchange_job *job;
     void *context;
     unsigned lanes;
-    tithe_status status[MOST_LANES];
-    tithe_error errors[MOST_LANES];
+    tithe_status status[MAX_LANES];
+    tithe_error errors[MAX_LANES];
 } work;
 
 static void run_lane(void *context, unsigned l)
@@ -26,7 +26,7 @@ static void run_lane(void *context, unsigned l)
 tithe_status ti_exchange_each(tithe_exchange *ex, exchange_job *job, void *context, tithe_error *error)
 {
     work w = {.ex = ex, .job = job, .context = context};
-    w.lanes = ex->lane_count < MOST_LANES ? ex->lane_count : MOST_LANES;
+    w.lanes = ex->lane_count < MAX_LANES ? ex->lane_count : MAX_LANES;
     const double start = clock_now();
     ti_pool_run(ex->config.pool, w.lanes, run_lane, &w);
     ex->totals.encode += clock_now() - start;

@@ -126,7 +126,7 @@ struct tithe_exchange {
     uint8_t **blocks; /* of all ranks, for collectives */
     size_t *lengths;
     uint8_t *length_bytes;
-    double levels[TITHE_GRID_MOST]; /* among which a shared level is chosen */
+    double levels[TITHE_GRID_MAX]; /* among which a shared level is chosen */
     size_t level_count;
     tithe_exchange_totals totals;
     tithe_exchange_record last;

@@ -20,7 +20,7 @@ static unsigned in_turn(const leader_state *s, const double *energies, unsigned 
     return (unsigned)(s->turns % size);
 }
 
-static unsigned most_energy(const leader_state *s, const double *energies, unsigned size)
+static unsigned max_energy(const leader_state *s, const double *energies, unsigned size)
 {
     (void)s;
     unsigned best = 0;
@@ -45,7 +45,7 @@ static const tithe_leader variance = {
     .summary = "VAR: all ranks select, and the one with the most energy leads",
     .paper = "tyagi2023artopk",
     .slot = VARIANCE,
-    .choose = most_energy,
+    .choose = max_energy,
 };
 
 static const tithe_leader *better(const leader_state *s)

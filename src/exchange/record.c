@@ -56,7 +56,7 @@ void ti_exchange_record(tithe_exchange *ex)
         r.level_most = fmax(r.level_most, sums.entries);
         r.energy += sums.energy / ranks;
         r.unsent += sums.unsent / ranks;
-        r.unsent_most = fmax(r.unsent_most, sums.unsent);
+        r.unsent_max = fmax(r.unsent_max, sums.unsent);
         r.reason = sums.reason;
         if (!(sums.energy > 0) || !ex->config.measure)
             continue; /* nothing to send is no measure of anything */
@@ -71,6 +71,6 @@ void ti_exchange_record(tithe_exchange *ex)
     r.kept /= r.measured; /* of no rank at all: 0/0 */
     r.speedup /= r.measured;
     r.residual = ex->config.feedback->scaled && ex->config.measure ? r.unsent : NAN;
-    if (!ex->config.measure) r.energy = r.unsent = r.unsent_most = NAN;
+    if (!ex->config.measure) r.energy = r.unsent = r.unsent_max = NAN;
     ex->last = r;
 }

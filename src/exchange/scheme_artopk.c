@@ -16,7 +16,7 @@
 #include "exchange/artopk.h"
 #include "kernels/kernels.h"
 
-enum { ENERGY_BYTES = 8, MOST_STATS = 2 };
+enum { ENERGY_BYTES = 8, MAX_STATS = 2 };
 
 enum { LEADER };
 static const tithe_param params[] = {
@@ -88,7 +88,7 @@ static tithe_status open(tithe_exchange *ex, tithe_error *error)
     a->leader.asked = tithe_leaders()[(size_t)ex->scheme_params[LEADER]];
     a->room = ti_codec_max_count(ex->config.codec, ex->n);
     a->indices = calloc(a->room + 16, sizeof *a->indices);
-    a->stats = calloc(comm->size, MOST_STATS * ENERGY_BYTES);
+    a->stats = calloc(comm->size, MAX_STATS * ENERGY_BYTES);
     a->energies = calloc(comm->size, sizeof *a->energies);
     a->selected = calloc(comm->local + 1, sizeof *a->selected);
     if (!a->indices || !a->stats || !a->energies || !a->selected)
@@ -101,7 +101,7 @@ static tithe_status open(tithe_exchange *ex, tithe_error *error)
 
 static uint8_t *stats_of(const artopk *a, unsigned rank)
 {
-    return a->stats + (size_t)rank * MOST_STATS * ENERGY_BYTES;
+    return a->stats + (size_t)rank * MAX_STATS * ENERGY_BYTES;
 }
 
 /* The indices that this rank would have all ranks take, as a frame, and how much energy they carry. */

@@ -1,4 +1,4 @@
-/* shards.c - see shards.h. Parts begin at multiples of the quantizer's bucket, and hold at least SHARD_LEAST numbers, so that a
+/* shards.c - see shards.h. Parts begin at multiples of the quantizer's bucket, and hold at least SHARD_MIN numbers, so that a
  * short vector does not travel as headers. */
 #include "exchange/shards.h"
 
@@ -9,7 +9,7 @@
 #include "codec/codec.h"
 #include "kernels/kernels.h"
 
-enum { SHARD_LEAST = 256 };
+enum { SHARD_MIN = 256 };
 
 /* ---- layout ---------------------------------------------------------------------------------------------- */
 
@@ -24,7 +24,7 @@ static size_t grain_of(const tithe_codec *codec, size_t n)
 {
     const size_t bucket = bucket_of(codec);
     if (bucket >= n) return n ? n : 1;
-    return bucket * ((SHARD_LEAST + bucket - 1) / bucket);
+    return bucket * ((SHARD_MIN + bucket - 1) / bucket);
 }
 
 static size_t begin_of(size_t n, size_t grain, unsigned ranks, unsigned rank)
@@ -54,8 +54,8 @@ static void lay_out(shards *s, size_t n, size_t grain, unsigned ranks)
 static size_t longest_part(size_t n, size_t grain, unsigned ranks)
 {
     const size_t grains = n / grain + (n % grain != 0), rest = grains % ranks;
-    const size_t most = grains / ranks + (rest != 0), alike = rest ? rest : ranks;
-    return most * grain - (alike == 1 ? grains * grain - n : 0);
+    const size_t max = grains / ranks + (rest != 0), alike = rest ? rest : ranks;
+    return max * grain - (alike == 1 ? grains * grain - n : 0);
 }
 
 static double frame_of_part(const tithe_codec *codec, size_t length, size_t n, bool *fixed)

@@ -13,7 +13,7 @@ tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_
 /* In rank order, so that the sum does not depend on who was put first, or where. */
 static tithe_status best_level(const tithe_exchange *ex, double *level, tithe_error *error)
 {
-    double both[2 * TITHE_GRID_MOST] = {0}, *curve = both, *costs = both + ex->level_count;
+    double both[2 * TITHE_GRID_MAX] = {0}, *curve = both, *costs = both + ex->level_count;
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         if (ex->workers[i].state != WORKER_PUT) continue;
         for (size_t l = 0; l < ex->level_count; l++) {

@@ -46,11 +46,11 @@ static inline void store_sums(const kernel_source *s, size_t i, __mmask16 lanes,
 typedef struct select_pass {
     kernel_source source;
     uint32_t first;
-    __m512i least;
+    __m512i min;
 } select_pass;
 
 /* Sixteen or fewer: the end of a vector. */
-static inline void select16(const select_pass *p, size_t i, __mmask16 lanes, __m512i *most, survivors *out)
+static inline void select16(const select_pass *p, size_t i, __mmask16 lanes, __m512i *max, survivors *out)
 {
     __m512 v = _mm512_maskz_loadu_ps(lanes, p->source.x + i);
     if (p->source.g) {
@@ -58,12 +58,12 @@ static inline void select16(const select_pass *p, size_t i, __mmask16 lanes, __m
         v = _mm512_add_ps(v, _mm512_mul_ps(_mm512_set1_ps(p->source.gamma), g));
         store_sums(&p->source, i, lanes, v);
     }
-    *most = _mm512_max_epu32(*most, magnitudes(v));
-    keep16(p->first + (uint32_t)i, _mm512_mask_cmpge_epu32_mask(lanes, magnitudes(v), p->least), v, out);
+    *max = _mm512_max_epu32(*max, magnitudes(v));
+    keep16(p->first + (uint32_t)i, _mm512_mask_cmpge_epu32_mask(lanes, magnitudes(v), p->min), v, out);
 }
 
 /* *most has the largest magnitude of every lane so far. `add` and `sparse` are constants. */
-INLINE void select64(const select_pass *p, size_t i, const bool add, const bool sparse, __m512i *most,
+INLINE void select64(const select_pass *p, size_t i, const bool add, const bool sparse, __m512i *max,
                      survivors *out)
 {
     survivors here = *out; /* a copy that no store can alias */
@@ -82,9 +82,9 @@ INLINE void select64(const select_pass *p, size_t i, const bool add, const bool 
         }
         const __m512i magnitude = magnitudes(v[j]);
         largest = _mm512_max_epu32(largest, magnitude);
-        keep[j] = _mm512_cmpge_epu32_mask(magnitude, p->least);
+        keep[j] = _mm512_cmpge_epu32_mask(magnitude, p->min);
     }
-    *most = _mm512_max_epu32(*most, largest);
+    *max = _mm512_max_epu32(*max, largest);
     if (add) {
         const bool finite = _mm512_cmpge_epu32_mask(largest, _mm512_set1_epi32(0x7f800000)) == 0;
 #pragma GCC unroll 4
@@ -103,29 +103,29 @@ INLINE void select64(const select_pass *p, size_t i, const bool add, const bool 
 
 INLINE select_pass pass_of(const select_job *job, const bool add)
 {
-    select_pass p = {job->source, job->first, _mm512_set1_epi32((int)job->least)};
+    select_pass p = {job->source, job->first, _mm512_set1_epi32((int)job->min)};
     if (!add) p.source.g = NULL;
     return p;
 }
 
 /* One stream from `begin` on, after `count` survivors. */
 INLINE size_t select_rest(const select_job *job, const bool add, const bool sparse, size_t begin,
-                          size_t count, __m512i *most)
+                          size_t count, __m512i *max)
 {
     const select_pass p = pass_of(job, add);
     survivors out = {job->indices, job->values, count, job->capacity};
-    __m512i largest = *most;
+    __m512i largest = *max;
     size_t i = begin;
     for (; i + 64 <= job->n; i += 64) select64(&p, i, add, sparse, &largest, &out);
     for (; i < job->n; i += 16) select16(&p, i, first_lanes(job->n - i), &largest, &out);
-    *most = largest;
+    *max = largest;
     return out.count;
 }
 
 /* Stretches side by side, each into its share of the room, moved together at the end. Survivors that crowd in one of
  * them are looked for again with one stream. */
 INLINE size_t select_streams(const select_job *job, const size_t streams, const bool add, const bool sparse,
-                             __m512i *most)
+                             __m512i *max)
 {
     const select_pass p = pass_of(job, add);
     survivors out[READ_STREAMS];
@@ -133,13 +133,13 @@ INLINE size_t select_streams(const select_job *job, const size_t streams, const 
     const size_t share = job->capacity / streams, room = share < stretch + 16 ? share : stretch + 16;
     bool crowded = false;
     size_t count = 0;
-    __m512i largest = *most;
+    __m512i largest = *max;
     for (size_t s = 0; s < streams; s++)
         out[s] = (survivors){job->indices + s * room, job->values + s * room, 0, room - 16};
     for (size_t i = 0; i < stretch; i += 64)
 #pragma GCC unroll 4
         for (size_t s = 0; s < streams; s++) select64(&p, s * stretch + i, add, sparse, &largest, &out[s]);
-    *most = largest;
+    *max = largest;
     for (size_t s = 0; s < streams; s++) {
         crowded |= out[s].count > out[s].capacity;
         if (s && !crowded) {
@@ -148,33 +148,33 @@ INLINE size_t select_streams(const select_job *job, const size_t streams, const 
         }
         count += out[s].count;
     }
-    count = select_rest(job, add, sparse, streams * stretch, crowded ? 0 : count, most);
-    return crowded ? select_rest(job, false, false, 0, 0, most) : count; /* what was added stays added */
+    count = select_rest(job, add, sparse, streams * stretch, crowded ? 0 : count, max);
+    return crowded ? select_rest(job, false, false, 0, 0, max) : count; /* what was added stays added */
 }
 
 static size_t avx512_select(const select_job *job, bool *finite)
 {
     const select_job here = *job;
     const bool add = here.source.g != NULL, sparse = here.expected < here.n / SPARSE;
-    __m512i most = _mm512_setzero_si512();
+    __m512i max = _mm512_setzero_si512();
     size_t count;
     if (here.n < FEW || here.capacity < FEW / 16)
         count =
-            add ? select_rest(&here, true, true, 0, 0, &most) : select_rest(&here, false, true, 0, 0, &most);
+            add ? select_rest(&here, true, true, 0, 0, &max) : select_rest(&here, false, true, 0, 0, &max);
     else if (add)
-        count = sparse ? select_streams(&here, UPDATE_STREAMS, true, true, &most)
-                       : select_streams(&here, UPDATE_STREAMS, true, false, &most);
+        count = sparse ? select_streams(&here, UPDATE_STREAMS, true, true, &max)
+                       : select_streams(&here, UPDATE_STREAMS, true, false, &max);
     else
-        count = sparse ? select_streams(&here, READ_STREAMS, false, true, &most)
-                       : select_streams(&here, DENSE_STREAMS, false, false, &most);
-    *finite = _mm512_reduce_max_epu32(most) < 0x7f800000u;
+        count = sparse ? select_streams(&here, READ_STREAMS, false, true, &max)
+                       : select_streams(&here, DENSE_STREAMS, false, false, &max);
+    *finite = _mm512_reduce_max_epu32(max) < 0x7f800000u;
     return count;
 }
 
 /* What is stored never reaches what is still to be read, so whole vectors can be, but for the end. */
-static size_t avx512_compact(uint32_t *indices, float *values, size_t n, uint32_t least)
+static size_t avx512_compact(uint32_t *indices, float *values, size_t n, uint32_t min)
 {
-    const __m512i bound = _mm512_set1_epi32((int)least);
+    const __m512i bound = _mm512_set1_epi32((int)min);
     size_t kept = 0, i = 0;
     for (; i + 16 <= n; i += 16) {
         const __m512 v = _mm512_loadu_ps(values + i);
@@ -188,15 +188,15 @@ static size_t avx512_compact(uint32_t *indices, float *values, size_t n, uint32_
         const float value = values[i];
         values[kept] = value;
         indices[kept] = indices[i];
-        kept += (f32_bits(value) & 0x7fffffffu) >= least;
+        kept += (f32_bits(value) & 0x7fffffffu) >= min;
     }
     return kept;
 }
 
-static size_t avx512_collect(const float *values, size_t n, uint32_t least, uint32_t most, uint32_t *keys,
+static size_t avx512_collect(const float *values, size_t n, uint32_t min, uint32_t max, uint32_t *keys,
                              size_t *above)
 {
-    const __m512i low = _mm512_set1_epi32((int)least), high = _mm512_set1_epi32((int)most);
+    const __m512i low = _mm512_set1_epi32((int)min), high = _mm512_set1_epi32((int)max);
     size_t count = 0, larger = 0;
     for (size_t i = 0; i < n; i += 16) {
         const __mmask16 lanes = first_lanes(n - i);

@@ -91,12 +91,12 @@ static inline double define_sum_below(const float *x, size_t n, float limit, siz
 static inline float define_max_abs(const float *x, size_t n)
 {
     /* As integers, magnitudes compare in the order of their bits, and maxima vectorise. */
-    uint32_t most = 0;
+    uint32_t max = 0;
     for (size_t i = 0; i < n; i++) {
         const uint32_t magnitude = f32_bits(x[i]) & 0x7fffffffu;
-        most = magnitude > most ? magnitude : most;
+        max = magnitude > max ? magnitude : max;
     }
-    return f32_from_bits(most);
+    return f32_from_bits(max);
 }
 
 static inline void define_add_scaled(float *y, const float *x, float scale, size_t n)
@@ -235,7 +235,7 @@ static inline size_t define_select_from(const select_job *job, size_t begin, siz
             define_store_overflow(&job->source, i);
         } else if (job->source.g)
             job->source.x[i] = v;
-        if ((bits & 0x7fffffffu) < job->least) continue;
+        if ((bits & 0x7fffffffu) < job->min) continue;
         if (count < job->capacity) {
             job->indices[count] = job->first + (uint32_t)i;
             job->values[count] = v;
@@ -251,27 +251,27 @@ static inline size_t define_select(const select_job *job, bool *finite)
 }
 
 /* In place: entries whose magnitude has at least the bits `least`, in order. */
-static inline size_t define_compact(uint32_t *indices, float *values, size_t n, uint32_t least)
+static inline size_t define_compact(uint32_t *indices, float *values, size_t n, uint32_t min)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         const float value = values[i];
         values[kept] = value;
         indices[kept] = indices[i];
-        kept += (f32_bits(value) & 0x7fffffffu) >= least;
+        kept += (f32_bits(value) & 0x7fffffffu) >= min;
     }
     return kept;
 }
 
-static inline size_t define_collect(const float *values, size_t n, uint32_t least, uint32_t most,
-                                    uint32_t *keys, size_t *above)
+static inline size_t define_collect(const float *values, size_t n, uint32_t min, uint32_t max, uint32_t *keys,
+                                    size_t *above)
 {
     size_t count = 0, larger = 0;
     for (size_t i = 0; i < n; i++) {
         const uint32_t key = f32_bits(values[i]) & 0x7fffffffu;
         keys[count] = key;
-        count += key >= least && key <= most;
-        larger += key > most;
+        count += key >= min && key <= max;
+        larger += key > max;
     }
     *above = larger;
     return count;

@@ -36,7 +36,7 @@ typedef struct select_job {
     kernel_source source;
     size_t n;
     uint32_t first;    /* index of source.x[0] */
-    uint32_t least;    /* magnitude bits: |v| >= this survives */
+    uint32_t min;      /* magnitude bits: |v| >= this survives */
     uint32_t *indices; /* room for capacity + 16 */
     float *values;     /* likewise */
     size_t capacity;   /* when more survive, the count says so, but the surplus may be missing */
@@ -115,9 +115,9 @@ typedef struct kernels {
     /* y[i] += table[codes[i]], with levels up to s */
     void (*codes_add)(const uint8_t *codes, size_t n, unsigned s, const float table[256], float *y);
     /* In place: entries whose magnitude has at least the bits `least`. */
-    size_t (*compact)(uint32_t *indices, float *values, size_t n, uint32_t least);
+    size_t (*compact)(uint32_t *indices, float *values, size_t n, uint32_t min);
     /* The magnitudes from `least` to `most`, into room for n + 16; *above is the number of larger ones. */
-    size_t (*collect)(const float *values, size_t n, uint32_t least, uint32_t most, uint32_t *keys,
+    size_t (*collect)(const float *values, size_t n, uint32_t min, uint32_t max, uint32_t *keys,
                       size_t *above);
     /* Bits of all gaps between ascending indices, but for the low bits: quotients by 2^shift (or 3 *
      * 2^shift) in unary, and the ternary digits; for this shift and the next two. */

@@ -209,8 +209,8 @@ static inline __m256i compress_order(unsigned mask)
 static size_t avx2_select(const select_job *job, bool *finite)
 {
     const select_job here = *job;
-    const __m256i least =
-        _mm256_set1_epi32((int)(here.least - 1)); /* magnitudes are below 2^31: signed compares do */
+    const __m256i min =
+        _mm256_set1_epi32((int)(here.min - 1)); /* magnitudes are below 2^31: signed compares do */
     size_t count = 0, i = 0;
     unsigned infinite = 0;
     for (; i + 8 <= here.n; i += 8) {
@@ -224,7 +224,7 @@ static size_t avx2_select(const select_job *job, bool *finite)
         if (here.source.g) store_except(&here.source, i, v, bad);
         const __m256i magnitude = _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x7fffffff));
         const unsigned keep =
-            (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(magnitude, least)));
+            (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(magnitude, min)));
         if (!keep) continue;
         const __m256i order = compress_order(keep);
         const __m256i index = _mm256_add_epi32(_mm256_set1_epi32((int)(here.first + (uint32_t)i)), order);

@@ -192,7 +192,7 @@ static inline size_t keep4(const select_job *job, size_t i, float32x4_t v, uint3
 static size_t neon_select(const select_job *job, bool *finite)
 {
     const select_job here = *job;
-    const uint32x4_t least = vdupq_n_u32(here.least);
+    const uint32x4_t min = vdupq_n_u32(here.min);
     uint32x4_t infinite = vdupq_n_u32(0);
     size_t count = 0, i = 0;
     for (; i + 16 <= here.n; i += 16) {
@@ -203,7 +203,7 @@ static size_t neon_select(const select_job *job, bool *finite)
             v[q] = load(&here.source, i + 4 * q, &bad);
             infinite = vorrq_u32(infinite, bad);
             if (here.source.g) store_except(&here.source, i + 4 * q, v[q], bad);
-            keep[q] = vcgeq_u32(vandq_u32(vreinterpretq_u32_f32(v[q]), vdupq_n_u32(0x7fffffffu)), least);
+            keep[q] = vcgeq_u32(vandq_u32(vreinterpretq_u32_f32(v[q]), vdupq_n_u32(0x7fffffffu)), min);
             any = vorrq_u32(any, keep[q]);
         }
         if (vmaxvq_u32(any) == 0) continue; /* few survive as a rule */

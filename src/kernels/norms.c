@@ -13,9 +13,9 @@ size_t ti_find_nonfinite(tithe_type type, const void *x, size_t n)
 double ti_norm_max(tithe_type type, const void *x, size_t n)
 {
     if (type == TITHE_F32) return (double)ti_kernels()->max_abs(x, n);
-    double most = 0;
-    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(((const double *)x)[i]));
-    return most;
+    double max = 0;
+    for (size_t i = 0; i < n; i++) max = fmax(max, fabs(((const double *)x)[i]));
+    return max;
 }
 
 double ti_norm1(tithe_type type, const void *x, size_t n)
@@ -30,12 +30,12 @@ double ti_norm2(tithe_type type, const void *x, size_t n)
 {
     /* A float squared always fits a double. A double squared may not, so those are divided by the largest. */
     if (type == TITHE_F32) return sqrt(ti_kernels()->sum_squares(x, n));
-    const double most = ti_norm_max(type, x, n);
-    if (!(most > 0)) return 0;
+    const double max = ti_norm_max(type, x, n);
+    if (!(max > 0)) return 0;
     double lane[LANES] = {0};
     for (size_t i = 0; i < n; i++) {
-        const double v = ((const double *)x)[i] / most;
+        const double v = ((const double *)x)[i] / max;
         lane[i % LANES] += v * v;
     }
-    return most * sqrt(define_fold(lane));
+    return max * sqrt(define_fold(lane));
 }

@@ -7,12 +7,12 @@
 
 #include "base/crc32c.h"
 
-enum { MOST_PARTS = 256 };
+enum { MAX_PARTS = 256 };
 
 static unsigned parts_of(tithe_pool *pool, size_t n)
 {
-    const unsigned parts = pool_parts(pool, n, PARALLEL_LEAST);
-    return parts < MOST_PARTS ? parts : MOST_PARTS;
+    const unsigned parts = pool_parts(pool, n, PARALLEL_MIN);
+    return parts < MAX_PARTS ? parts : MAX_PARTS;
 }
 
 /* ---- natural compression ------------------------------------------------------------------------------ */
@@ -22,7 +22,7 @@ typedef struct natural_work {
     unsigned parts;
     bool sum; /* the bytes */
     atomic_bool finite;
-    uint32_t fields[MOST_PARTS], signs[MOST_PARTS]; /* checksums */
+    uint32_t fields[MAX_PARTS], signs[MAX_PARTS]; /* checksums */
 } natural_work;
 
 static size_t sign_bytes(size_t n)
@@ -37,11 +37,11 @@ static void natural_part(void *context, unsigned part)
     natural_work *work = context;
     natural_job mine = *work->job;
     const size_t n = mine.n, begin = pool_begin(n, NATURAL_SPAN, work->parts, part),
-                 end = pool_begin(n, NATURAL_SPAN, work->parts, part + 1), most = work->sum ? CHUNK : n;
+                 end = pool_begin(n, NATURAL_SPAN, work->parts, part + 1), max = work->sum ? CHUNK : n;
     uint32_t fields = UINT32_MAX, signs = UINT32_MAX;
     for (size_t first = begin; first < end; first += mine.n) {
         mine = *work->job;
-        mine.n = end - first < most ? end - first : most;
+        mine.n = end - first < max ? end - first : max;
         mine.source.x += first;
         if (mine.source.g) mine.source.g += first;
         mine.position += first;
@@ -93,7 +93,7 @@ static void decode_part(void *context, unsigned part)
 void ti_parallel_natural_decode_add(tithe_pool *pool, const uint8_t *fields, const uint8_t *signs, size_t n,
                                     float factor, float scale, float *y)
 {
-    decode_job job = {fields, signs, n, factor, scale, y, pool_parts(pool, n, PARALLEL_LEAST)};
+    decode_job job = {fields, signs, n, factor, scale, y, pool_parts(pool, n, PARALLEL_MIN)};
     ti_pool_run(pool, job.parts, decode_part, &job);
 }
 
@@ -134,7 +134,7 @@ typedef struct select_work {
     bool take;
     bool counted; /* before: every part gets the room that it needs, else an equal share */
     atomic_bool finite;
-    size_t count[MOST_PARTS];
+    size_t count[MAX_PARTS];
 } select_work;
 
 enum { UNIT = 64 /* where parts begin */ };
@@ -215,7 +215,7 @@ size_t ti_parallel_take(tithe_pool *pool, const select_job *job, bool *finite)
 
 size_t ti_parallel_room(size_t n)
 {
-    const size_t most = n / PARALLEL_LEAST, parts = most < MOST_PARTS ? most : MOST_PARTS;
+    const size_t max = n / PARALLEL_MIN, parts = max < MAX_PARTS ? max : MAX_PARTS;
     return n +
            parts * (2 * UNIT + 32); /* a part may be two units longer than the mean, and a vector beyond */
 }

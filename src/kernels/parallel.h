@@ -6,7 +6,7 @@
 #include "base/pool.h"
 #include "kernels/kernels.h"
 
-enum { PARALLEL_LEAST = 1 << 17 }; /* values below which a thread is not worth waking */
+enum { PARALLEL_MIN = 1 << 17 }; /* values below which a thread is not worth waking */
 
 /* checksum may be NULL; it is of fields and signs, which follow each other. */
 bool ti_parallel_natural_encode(tithe_pool *pool, const natural_job *job, tithe_checksum *checksum);

@@ -80,10 +80,10 @@ static tithe_status pass_piece(const passage *p, int rank, kind what, void *numb
 
 static tithe_status pass(const passage *p, int rank, kind what, void *numbers, size_t count)
 {
-    const size_t most = COMM_BLOCK / width_of(what);
+    const size_t max = COMM_BLOCK / width_of(what);
     tithe_status status = TITHE_OK;
-    for (size_t first = 0; first < count && !status; first += most)
-        status = pass_piece(p, rank, what, numbers, first, count - first < most ? count - first : most);
+    for (size_t first = 0; first < count && !status; first += max)
+        status = pass_piece(p, rank, what, numbers, first, count - first < max ? count - first : max);
     return status;
 }
 
@@ -112,12 +112,12 @@ static tithe_status fetch_from_server(const passage *p)
 static tithe_status fetch_from_owner(const passage *p, unsigned rank, unsigned bucket)
 {
     tithe_comm *comm = p->r->comm;
-    const size_t most = COMM_BLOCK / sizeof(float);
+    const size_t max = COMM_BLOCK / sizeof(float);
     size_t begin;
     size_t left = tithe_exchange_owned(p->r->exchange, rank, bucket, &begin);
     tithe_status status = left ? await_turn(p, rank) : TITHE_OK;
     for (float *at = tithe_exchange_server_residual(p->r->exchange) + begin; left && !status;) {
-        const size_t now = left < most ? left : most;
+        const size_t now = left < max ? left : max;
         status = ti_comm_collect(comm, rank, at, now * sizeof *at, p->error);
         at += now;
         left -= now;
@@ -282,7 +282,7 @@ tithe_status ti_checkpoint_expect_early(const run *r, tithe_error *error)
 
 tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
 {
-    if (r->o->checkpoint && tithe_exchange_learned(r->exchange, NULL) > CHECKPOINT_MOST_LEARNED)
+    if (r->o->checkpoint && tithe_exchange_learned(r->exchange, NULL) > CHECKPOINT_MAX_LEARNED)
         return ti_fail(
             error, TITHE_E_SPEC, 0,
             "A checkpoint has no room for what the scheme learns in %u buckets: take a larger `bucket`.",

@@ -101,8 +101,8 @@ tithe_status ti_checkpoint_read_head(const char *name, const uint8_t *p, size_t 
                            .learned = get_u64(p + 104)};
     memcpy(h->text, p + CHECKPOINT_HEAD, text);
     *used = CHECKPOINT_HEAD + text;
-    if (h->n > TITHE_MAX_N || h->workers < 1 || h->workers > CHECKPOINT_MOST_WORKERS ||
-        h->learned > CHECKPOINT_MOST_LEARNED || h->parts & ~(uint32_t)PART_ALL || !(h->epochs >= 0) ||
+    if (h->n > TITHE_MAX_N || h->workers < 1 || h->workers > CHECKPOINT_MAX_WORKERS ||
+        h->learned > CHECKPOINT_MAX_LEARNED || h->parts & ~(uint32_t)PART_ALL || !(h->epochs >= 0) ||
         !(h->seconds >= 0))
         return ti_fail(error, TITHE_E_CORRUPT, 16, "'%.100s' is damaged: its head makes no sense.", name);
     const uint64_t expected =

@@ -15,8 +15,8 @@ enum {
     CHECKPOINT_HEAD = 112,  /* bytes, then the text */
     CHECKPOINT_TEXT = 4096, /* the longest text */
     CHECKPOINT_TAIL = 4,    /* CRC-32C of all before it */
-    CHECKPOINT_MOST_WORKERS = 100000,
-    CHECKPOINT_MOST_LEARNED = 1 << 20
+    CHECKPOINT_MAX_WORKERS = 100000,
+    CHECKPOINT_MAX_LEARNED = 1 << 20
 };
 
 /* Vectors that not every run has. */
@@ -44,7 +44,7 @@ typedef enum account_number {
     ACCOUNT_SPEEDUP_SUM,
     ACCOUNT_KEPT_LEAST,
     ACCOUNT_SPEEDUP_LEAST,
-    ACCOUNT_RESIDUAL_MOST,
+    ACCOUNT_RESIDUAL_MAX,
     /* the last step */
     ACCOUNT_STEP_RANKS,
     ACCOUNT_STEP_MEASURED,

@@ -92,7 +92,7 @@ tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
         [ACCOUNT_SPEEDUP_SUM] = r->sums.speedup,
         [ACCOUNT_KEPT_LEAST] = r->sums.kept_least,
         [ACCOUNT_SPEEDUP_LEAST] = r->sums.speedup_least,
-        [ACCOUNT_RESIDUAL_MOST] = r->sums.residual_most,
+        [ACCOUNT_RESIDUAL_MAX] = r->sums.residual_max,
         [ACCOUNT_STEP_RANKS] = e.ranks,
         [ACCOUNT_STEP_MEASURED] = e.measured,
         [ACCOUNT_STEP_LEVEL] = e.level,
@@ -116,8 +116,8 @@ tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
 static void take_step(tithe_exchange_record *e, const double *a)
 {
     const double ranks = a[ACCOUNT_STEP_RANKS], measured = a[ACCOUNT_STEP_MEASURED];
-    if (!(ranks >= 1 && ranks <= CHECKPOINT_MOST_WORKERS)) return;
-    if (measured >= 1 && measured <= CHECKPOINT_MOST_WORKERS) {
+    if (!(ranks >= 1 && ranks <= CHECKPOINT_MAX_WORKERS)) return;
+    if (measured >= 1 && measured <= CHECKPOINT_MAX_WORKERS) {
         const double all = e->measured + measured;
         e->kept = e->measured ? (e->measured * e->kept + measured * a[ACCOUNT_STEP_KEPT]) / all
                               : a[ACCOUNT_STEP_KEPT];
@@ -155,7 +155,7 @@ void ti_checkpoint_take_account(run *r, const double *accounts)
         r->sums.speedup += a[ACCOUNT_SPEEDUP_SUM];
         r->sums.kept_least = fmin(r->sums.kept_least, a[ACCOUNT_KEPT_LEAST]);
         r->sums.speedup_least = fmin(r->sums.speedup_least, a[ACCOUNT_SPEEDUP_LEAST]);
-        r->sums.residual_most = fmax(r->sums.residual_most, a[ACCOUNT_RESIDUAL_MOST]);
+        r->sums.residual_max = fmax(r->sums.residual_max, a[ACCOUNT_RESIDUAL_MAX]);
         take_step(&e, a);
     }
     tithe_exchange_continue(r->exchange, (uint32_t)r->step, &t, &e);

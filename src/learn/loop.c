@@ -175,8 +175,8 @@ static void apply_update(run *r)
 static tithe_status expect_sane(run *r, tithe_error *error)
 {
     const double loss = r->last.loss,
-                 most = 100 * fmax(fabs(r->first_loss), 1e-3); /* x_0 = 0 is no bad start */
-    if (isfinite(loss) && loss <= most) return TITHE_OK;
+                 max = 100 * fmax(fabs(r->first_loss), 1e-3); /* x_0 = 0 is no bad start */
+    if (isfinite(loss) && loss <= max) return TITHE_OK;
     return ti_fail(
         error, TITHE_E_DIVERGED, r->step,
         "The run diverged: the loss is %.3g after step %llu, from %.3g at the start: try `step-size=%.2g`%s.",
@@ -216,13 +216,13 @@ static bool is_costly(const run *r)
 static uint64_t record_distance(const run *r)
 {
     const bool costly = is_costly(r);
-    const double each = costly ? 1 : 8, least = costly ? 5 : 20, most = r->o->records ? r->o->records : 400;
+    const double each = costly ? 1 : 8, min = costly ? 5 : 20, max = r->o->records ? r->o->records : 400;
     const double passes =
         passes_in_a_step(r) + (r->estimator->after_passes ? r->estimator->after_passes(r->m) : 0);
     double steps = INFINITY;
     if (r->o->steps) steps = (double)r->o->steps;
     if (r->o->epochs > 0) steps = fmin(steps, r->o->epochs / passes);
-    double every = isfinite(steps) ? steps / fmin(most, fmax(least, each * passes * steps)) : INFINITY;
+    double every = isfinite(steps) ? steps / fmin(max, fmax(min, each * passes * steps)) : INFINITY;
     if (has_target(r) || !isfinite(steps)) every = fmin(every, 1 / (each * passes));
     return every > 1 ? (uint64_t)every : 1;
 }

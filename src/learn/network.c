@@ -96,20 +96,20 @@ static tithe_status read_schedule(const char *name, char *text, network *n, tith
 
 static tithe_status read_file(const char *path, network *n, tithe_error *error)
 {
-    enum { MOST = 1 << 20 };
+    enum { MAX = 1 << 20 };
     FILE *file = fopen(path, "r");
     if (!file)
         return ti_fail(error, TITHE_E_FILE, 0,
                        "`network` takes latency=1ms,bandwidth=100Mbit, C1, C2 or a schedule file; "
                        "'%.80s' cannot be read: %s.",
                        path, strerror(errno));
-    char *text = calloc(MOST + 1, 1);
-    const size_t length = text ? fread(text, 1, MOST, file) : 0;
+    char *text = calloc(MAX + 1, 1);
+    const size_t length = text ? fread(text, 1, MAX, file) : 0;
     fclose(file);
     tithe_status status;
     if (!text)
         status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a schedule.");
-    else if (length == MOST || strlen(text) != length)
+    else if (length == MAX || strlen(text) != length)
         status = ti_fail(error, TITHE_E_DATA, 0, "%s: this is no schedule.", path);
     else
         status = read_schedule(path, text, n, error);

@@ -76,12 +76,11 @@ static tithe_status find_script_L(const run *r, double *L, tithe_error *error)
         *L = s->kind->script_L(&r->constants);
         return TITHE_OK;
     }
-    double most = 0;
+    double max = 0;
     for (size_t row = 0; row < r->share->rows; row++)
-        most = fmax(most, ti_row_square(r->share, row) * s->weights[row]);
-    const tithe_status status =
-        run_is_remote(r) ? ti_comm_fold(r->comm, COMM_MOST, &most, 1, error) : TITHE_OK;
-    *L = r->problem.model->curvature * most;
+        max = fmax(max, ti_row_square(r->share, row) * s->weights[row]);
+    const tithe_status status = run_is_remote(r) ? ti_comm_fold(r->comm, COMM_MAX, &max, 1, error) : TITHE_OK;
+    *L = r->problem.model->curvature * max;
     return status;
 }
 

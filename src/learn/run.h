@@ -12,7 +12,7 @@
 #include "learn/steps.h"
 #include "learn/theory.h"
 
-enum { MOST_LAYERS = 16 };
+enum { MAX_LAYERS = 16 };
 
 /* What a thread needs while it computes. */
 typedef struct run_lane {
@@ -44,7 +44,7 @@ typedef struct run_file {
 
 /* Sums over the steps (run_totals.c; a checkpoint saves and loads them). */
 typedef struct run_sums {
-    double level, kept, kept_least, speedup, speedup_least, residual_most, measured;
+    double level, kept, kept_least, speedup, speedup_least, residual_max, measured;
 } run_sums;
 
 /* Who may change what is said at each group; everybody may read all of it. */
@@ -73,7 +73,7 @@ typedef struct run {
     double threshold; /* lambda, for |e|^2 <= gamma^2 lambda^2 d; NAN: another codec */
     double distance;  /* |x_0 - x*|^2; NAN: not known */
     size_t size;
-    size_t layers[MOST_LAYERS], layer_count;
+    size_t layers[MAX_LAYERS], layer_count;
 
     /* ---- what a step works on: made by prepare.c, changed by loop.c */
     tithe_exchange *exchange;

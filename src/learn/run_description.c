@@ -104,7 +104,7 @@ tithe_status ti_describe_files(run *r, tithe_error *error)
 /* "784000+850": for a server, which has no model to ask. */
 static void describe_layers(const run *r, description *d)
 {
-    char text[24 * MOST_LAYERS];
+    char text[24 * MAX_LAYERS];
     size_t used = 0;
     snprintf(text, sizeof text, "%zu", r->size);
     for (size_t l = 0; l < r->layer_count; l++)

@@ -54,7 +54,7 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
 {
     const tithe_model *model = r->problem.model; /* NULL in a server, which was told of the layers */
     if (model && model->layers)
-        r->layer_count = model->layers(r->problem.params, r->share, r->layers, MOST_LAYERS);
+        r->layer_count = model->layers(r->problem.params, r->share, r->layers, MAX_LAYERS);
     const size_t count = r->layer_count;
     const tithe_exchange_config config = {
         .size = sizeof config,

@@ -13,8 +13,7 @@ void ti_run_count(run *r)
     const tithe_exchange_record e = r->exchange->last;
     if (!isnan(r->threshold) && r->methods.feedback->scaled) {
         const double bound = r->gamma * r->threshold;
-        r->sums.residual_most =
-            fmax(r->sums.residual_most, e.unsent_most / (bound * bound * (double)r->size));
+        r->sums.residual_max = fmax(r->sums.residual_max, e.unsent_max / (bound * bound * (double)r->size));
     }
     if (!e.measured) return; /* nothing was sent, or measured */
     r->sums.measured += e.measured;
@@ -89,7 +88,7 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
     extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
     extremes[1] = ranks > 0 ? e.level_most : -INFINITY;
     status = add_up(r, all, error);
-    if (!status) status = ti_comm_fold(r->comm, COMM_MOST, extremes, 2, error);
+    if (!status) status = ti_comm_fold(r->comm, COMM_MAX, extremes, 2, error);
     if (all->stopped > 0) r->stop.stopped = true; /* one wants to: all do */
     return status;
 }

@@ -17,7 +17,7 @@ static bool read_layers(run *r, const description_row *row)
     do {
         char *behind;
         const unsigned long long length = strtoull(at, &behind, 10);
-        if (behind == at || behind > end || length > TITHE_MAX_N || r->layer_count == MOST_LAYERS)
+        if (behind == at || behind > end || length > TITHE_MAX_N || r->layer_count == MAX_LAYERS)
             return false;
         r->layers[r->layer_count++] = (size_t)length;
         sum += (size_t)length;

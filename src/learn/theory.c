@@ -7,13 +7,13 @@ theory ti_theory_make(const tithe_unified *u, double L, double mu, double script
                       double Delta, double distance, double gap)
 {
     const double F = u->B > 0 ? 4 * u->B / (3 * u->rho) : 0;
-    const double most = 1 / (4 * (u->A + u->C * F));
+    const double max = 1 / (4 * (u->A + u->C * F));
     /* sigma_0 of loopless SVRG, whose anchor starts at x_0, is at most 2 scriptL (f(x_0) - f*) */
     const double T0 = distance + (F > 0 ? F * gamma * gamma * 2 * script_L * gap : 0);
     theory t = {.gamma = gamma, .eta = fmin(gamma * mu / 2, u->rho / 4)};
     t.start = 2 * T0 / gamma;
     t.floor = 2 * gamma * (u->D1 + F * u->D2) + 6 * L * gamma * gamma * Delta * Delta;
-    t.holds = gamma <= most * (1 + 1e-12) && isfinite(t.start) && isfinite(t.floor) && mu > 0;
+    t.holds = gamma <= max * (1 + 1e-12) && isfinite(t.start) && isfinite(t.floor) && mu > 0;
     return t;
 }
 

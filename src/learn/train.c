@@ -52,7 +52,7 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->kept_least = r->sums.measured > 0 ? r->sums.kept_least : NAN;
     result->speedup_mean = r->sums.speedup / measured;
     result->speedup_least = r->sums.measured > 0 ? r->sums.speedup_least : NAN;
-    result->residual_most = isnan(r->threshold) || !r->methods.feedback->scaled ? NAN : r->sums.residual_most;
+    result->residual_max = isnan(r->threshold) || !r->methods.feedback->scaled ? NAN : r->sums.residual_max;
     result->link = r->link.now;
     result->probe_bytes = r->link.probe_bytes;
     result->facts = r->facts;
@@ -69,18 +69,18 @@ static void fill_result(const run *r, tithe_train_result *result)
 static tithe_status end_together(run *r, tithe_error *error)
 {
     double sums[] = {r->sums.measured, r->sums.level, r->sums.kept, r->sums.speedup};
-    double most[] = {-r->sums.kept_least, -r->sums.speedup_least, r->sums.residual_most};
+    double max[] = {-r->sums.kept_least, -r->sums.speedup_least, r->sums.residual_max};
     tithe_status status = ti_comm_fold(r->comm, COMM_SUM, sums, 4, error);
-    if (!status) status = ti_comm_fold(r->comm, COMM_MOST, most, 3, error);
+    if (!status) status = ti_comm_fold(r->comm, COMM_MAX, max, 3, error);
     if (!status) status = ti_link_meet(r->comm, &r->link, NULL, 0, true, error);
     if (!status) status = ti_comm_dismiss_server(r->comm, error);
     r->sums.measured = sums[0];
     r->sums.level = sums[1];
     r->sums.kept = sums[2];
     r->sums.speedup = sums[3];
-    r->sums.kept_least = -most[0];
-    r->sums.speedup_least = -most[1];
-    r->sums.residual_most = most[2];
+    r->sums.kept_least = -max[0];
+    r->sums.speedup_least = -max[1];
+    r->sums.residual_max = max[2];
     return status;
 }
 

@@ -41,11 +41,11 @@ static double slope(const tithe_link_point *points, size_t count)
 {
     double slopes[TITHE_LINK_POINTS * TITHE_LINK_POINTS];
     size_t pairs = 0;
-    const double most = count ? points[count - 1].bytes : 0;
+    const double max = count ? points[count - 1].bytes : 0;
     for (size_t i = 0; i < count; i++)
         for (size_t j = i + 1; j < count; j++) {
             const tithe_link_point *a = &points[i], *b = &points[j];
-            if (a->bytes * 32 < most || b->bytes < 2 * a->bytes || !(b->seconds > a->seconds)) continue;
+            if (a->bytes * 32 < max || b->bytes < 2 * a->bytes || !(b->seconds > a->seconds)) continue;
             slopes[pairs++] = (b->bytes - a->bytes) / (b->seconds - a->seconds);
         }
     return pairs ? median(slopes, pairs) : NAN;

@@ -22,7 +22,7 @@ void tithe_rounds_add(tithe_rounds *rounds, tithe_round round)
 {
     if (!(round.count > 0)) return;
     tithe_round *last = rounds->length ? &rounds->list[rounds->length - 1] : NULL;
-    if (last && (alike(last, &round) || rounds->length == TITHE_ROUNDS_MOST))
+    if (last && (alike(last, &round) || rounds->length == TITHE_ROUNDS_MAX))
         join(last, &round);
     else
         rounds->list[rounds->length++] = round;

@@ -35,12 +35,12 @@ tithe_status tithe_problem_constants(const tithe_problem *p, struct tithe_pool *
             all += sum;
             found.L_IS = fmax(found.L_IS, sum / (double)rows.count);
         }
-        double most[] = {found.L_US, found.L_IS};
+        double max[] = {found.L_US, found.L_IS};
         if (p->comm) status = ti_comm_fold(p->comm, COMM_SUM, &all, 1, error);
-        if (p->comm && !status) status = ti_comm_fold(p->comm, COMM_MOST, most, 2, error);
+        if (p->comm && !status) status = ti_comm_fold(p->comm, COMM_MAX, max, 2, error);
         if (status) return status;
-        found.L_US = most[0];
-        found.L_IS = most[1];
+        found.L_US = max[0];
+        found.L_IS = max[1];
         found.L_mean = all / (double)p->data->total_rows;
     }
     *constants = found;
@@ -79,7 +79,7 @@ static void look_at_worker(void *context, unsigned slot)
     p->model->penalty(p, w->x, g);
     w->zeta[worker] = ti_dot(p->size, g, g);
 
-    double products[MOST_ROWS], losses[MOST_ROWS], slopes[MOST_ROWS];
+    double products[MAX_ROWS], losses[MAX_ROWS], slopes[MAX_ROWS];
     double squares = 0, slope_squares = 0, lengths = 0, weighted = 0;
     for (size_t first = 0, count; first < rows.count; first += count) {
         count = ti_rows_block(p->data, &rows, first);

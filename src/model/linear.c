@@ -7,7 +7,7 @@
 double ti_linear_add(const linear_loss *loss, const tithe_data *data, const tithe_batch *batch,
                      const double *x, double *g, size_t *correct)
 {
-    double products[MOST_ROWS], labels[MOST_ROWS], losses[MOST_ROWS], slopes[MOST_ROWS], sum = 0;
+    double products[MAX_ROWS], labels[MAX_ROWS], losses[MAX_ROWS], slopes[MAX_ROWS], sum = 0;
     size_t right = 0;
     for (size_t first = 0, count; first < batch->count; first += count) {
         count = ti_rows_block(data, batch, first);

@@ -3,7 +3,7 @@
  * x holds W1 (hidden x features), b1 (hidden), W2 (classes x hidden) and b2 (classes), one after the other: four
  * layers.
  * Rows come in blocks, and everything about a block is kept unit by unit, so that the inner loops run along the rows:
- * z[h * MOST_ROWS + i] belongs to unit h and row i. */
+ * z[h * MAX_ROWS + i] belongs to unit h and row i. */
 #include <math.h>
 #include <string.h>
 
@@ -71,7 +71,7 @@ typedef struct network {
 static size_t scratch(const tithe_problem *p)
 {
     const shape s = shape_of(p->params, p->data);
-    return (2 * s.hidden + s.classes) * MOST_ROWS * sizeof(double);
+    return (2 * s.hidden + s.classes) * MAX_ROWS * sizeof(double);
 }
 
 static network network_of(const tithe_problem *p, const double *x, double *g, void *memory)
@@ -85,8 +85,8 @@ static network network_of(const tithe_problem *p, const double *x, double *g, vo
                  .b2 = x + b2,
                  .tanh_units = p->params[ACTIVATION] == TANH,
                  .hidden = memory};
-    n.back = n.hidden + s.hidden * MOST_ROWS;
-    n.outputs = n.back + s.hidden * MOST_ROWS;
+    n.back = n.hidden + s.hidden * MAX_ROWS;
+    n.outputs = n.back + s.hidden * MAX_ROWS;
     if (g) {
         n.gw1 = g;
         n.gb1 = g + b1;
@@ -108,7 +108,7 @@ static void forward(const network *n, const tithe_data *data, const tithe_batch 
                     size_t count)
 {
     for (size_t h = 0; h < n->s.hidden; h++) {
-        double *z = n->hidden + h * MOST_ROWS;
+        double *z = n->hidden + h * MAX_ROWS;
         ti_rows_dot(data, batch, first, count, n->w1 + h * n->s.features, z);
         for (size_t i = 0; i < count; i++) {
             z[i] += n->b1[h];
@@ -116,10 +116,10 @@ static void forward(const network *n, const tithe_data *data, const tithe_batch 
         }
     }
     for (size_t c = 0; c < n->s.classes; c++) {
-        double *out = n->outputs + c * MOST_ROWS;
+        double *out = n->outputs + c * MAX_ROWS;
         for (size_t i = 0; i < count; i++) out[i] = n->b2[c];
         for (size_t h = 0; h < n->s.hidden; h++)
-            ti_add(count, n->w2[c * n->s.hidden + h], n->hidden + h * MOST_ROWS, out);
+            ti_add(count, n->w2[c * n->s.hidden + h], n->hidden + h * MAX_ROWS, out);
     }
 }
 
@@ -127,21 +127,21 @@ static void forward(const network *n, const tithe_data *data, const tithe_batch 
  * largest, so none overflows. */
 static double softmax(const network *n, size_t i, size_t label, double weight, bool *right)
 {
-    double *out = n->outputs + i, most = out[0], sum = 0;
+    double *out = n->outputs + i, max = out[0], sum = 0;
     size_t best = 0;
     for (size_t c = 1; c < n->s.classes; c++)
-        if (out[c * MOST_ROWS] > most) {
-            most = out[c * MOST_ROWS];
+        if (out[c * MAX_ROWS] > max) {
+            max = out[c * MAX_ROWS];
             best = c;
         }
     *right = best == label;
-    const double above = most - out[label * MOST_ROWS];
+    const double above = max - out[label * MAX_ROWS];
     for (size_t c = 0; c < n->s.classes; c++) {
-        out[c * MOST_ROWS] = smooth_exp_minus(most - out[c * MOST_ROWS]);
-        sum += out[c * MOST_ROWS];
+        out[c * MAX_ROWS] = smooth_exp_minus(max - out[c * MAX_ROWS]);
+        sum += out[c * MAX_ROWS];
     }
     for (size_t c = 0; c < n->s.classes; c++)
-        out[c * MOST_ROWS] = weight * (out[c * MOST_ROWS] / sum - (c == label ? 1 : 0));
+        out[c * MAX_ROWS] = weight * (out[c * MAX_ROWS] / sum - (c == label ? 1 : 0));
     return smooth_log(sum) + above;
 }
 
@@ -157,18 +157,18 @@ static double sum_of(const double *values, size_t count)
 static void backward(const network *n, const tithe_data *data, const tithe_batch *batch, size_t first,
                      size_t count)
 {
-    memset(n->back, 0, n->s.hidden * MOST_ROWS * sizeof *n->back);
+    memset(n->back, 0, n->s.hidden * MAX_ROWS * sizeof *n->back);
     for (size_t c = 0; c < n->s.classes; c++) {
-        const double *out = n->outputs + c * MOST_ROWS;
+        const double *out = n->outputs + c * MAX_ROWS;
         n->gb2[c] += sum_of(out, count);
         for (size_t h = 0; h < n->s.hidden; h++) {
-            n->gw2[c * n->s.hidden + h] += ti_dot(count, out, n->hidden + h * MOST_ROWS);
-            ti_add(count, n->w2[c * n->s.hidden + h], out, n->back + h * MOST_ROWS);
+            n->gw2[c * n->s.hidden + h] += ti_dot(count, out, n->hidden + h * MAX_ROWS);
+            ti_add(count, n->w2[c * n->s.hidden + h], out, n->back + h * MAX_ROWS);
         }
     }
     for (size_t h = 0; h < n->s.hidden; h++) {
-        const double *value = n->hidden + h * MOST_ROWS;
-        double *back = n->back + h * MOST_ROWS;
+        const double *value = n->hidden + h * MAX_ROWS;
+        double *back = n->back + h * MAX_ROWS;
         for (size_t i = 0; i < count; i++)
             back[i] *= n->tanh_units ? 1 - value[i] * value[i] : value[i] > 0 ? 1 : 0;
         n->gb1[h] += sum_of(back, count);

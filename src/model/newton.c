@@ -12,7 +12,7 @@
 #include "model/sums.h"
 #include "model/vectors.h"
 
-enum { MOST_NEWTON_STEPS = 60, MOST_HALVINGS = 30, MOST_PRODUCTS = 5000 };
+enum { MAX_NEWTON_STEPS = 60, MAX_HALVINGS = 30, MAX_PRODUCTS = 5000 };
 
 typedef struct newton {
     const tithe_problem *p;
@@ -49,7 +49,7 @@ static void look_around(newton *s, const double *x)
     const linear_loss *loss = s->p->model->linear;
     const tithe_batch all = {.first = 0, .count = data->rows};
     const double scale = 1 / (double)data->total_rows;
-    double products[MOST_ROWS];
+    double products[MAX_ROWS];
     for (size_t i = 0; i < s->n; i++) s->inverse[i] = s->p->l2;
     for (size_t first = 0, count; first < data->rows; first += count) {
         count = ti_rows_block(data, &all, first);
@@ -89,7 +89,7 @@ static bool solve(newton *s, double rest)
     for (size_t i = 0; i < s->n; i++) s->r[i] = -s->g[i];
     double energy = precondition(s, s->trial);
     memcpy(s->q, s->trial, s->n * sizeof *s->q);
-    for (int i = 0; i < MOST_PRODUCTS && sqrt(ti_dot(s->n, s->r, s->r)) > rest && ti_optimum_go_on(s->asked);
+    for (int i = 0; i < MAX_PRODUCTS && sqrt(ti_dot(s->n, s->r, s->r)) > rest && ti_optimum_go_on(s->asked);
          i++) {
         if (!multiply(s, s->q, s->v)) return false;
         const double length = energy / ti_dot(s->n, s->q, s->v);
@@ -108,7 +108,7 @@ static bool solve(newton *s, double rest)
 static double step(newton *s, const double *x, double norm)
 {
     double length = 1;
-    for (int i = 0; i < MOST_HALVINGS; i++, length /= 2) {
+    for (int i = 0; i < MAX_HALVINGS; i++, length /= 2) {
         memcpy(s->trial, x, s->n * sizeof *x);
         ti_add(s->n, length, s->d, s->trial);
         if (isnan(ti_objective(s->p, s->pool, s->trial, s->trial_g))) continue;
@@ -122,7 +122,7 @@ static bool iterate(newton *s, double target, double *x, unsigned *steps)
 {
     if (isnan(ti_objective(s->p, s->pool, x, s->g))) return false;
     double norm = sqrt(ti_dot(s->n, s->g, s->g));
-    for (int i = 0; i < MOST_NEWTON_STEPS && norm > target && ti_optimum_go_on(s->asked); i++) {
+    for (int i = 0; i < MAX_NEWTON_STEPS && norm > target && ti_optimum_go_on(s->asked); i++) {
         look_around(s, x);
         /* Far away a rough solution will do; near by it decides how near. */
         if (!solve(s, fmax(target / 4, norm * fmin(0.1, sqrt(norm))))) return false;

@@ -17,7 +17,7 @@
 #include "model/vectors.h"
 
 enum {
-    MOST_ITERATIONS =
+    MAX_ITERATIONS =
         300,        /* what is not found by then is badly conditioned, which Newton's method minds less */
     REMEMBERED = 12 /* pairs of vectors in L-BFGS */
 };
@@ -64,7 +64,7 @@ static bool minimize(search *s, double *result)
     lbfgs_parameter_init(&parameters);
     parameters.m = REMEMBERED;
     parameters.epsilon = 0;
-    parameters.max_iterations = MOST_ITERATIONS;
+    parameters.max_iterations = MAX_ITERATIONS;
     parameters.max_linesearch = 40;
     const int answer = lbfgs((int)n, x, NULL, evaluate, progress, s, &parameters);
     memcpy(result, x, n * sizeof *x);
@@ -103,7 +103,7 @@ tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *po
     if (!g) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find the minimum.");
     /* All processes go the same way: the cache is used when all of them have it. */
     double missing = ti_optimum_read(p, cache, found.x, &found.iterations) ? 0 : 1;
-    if (p->comm) status = ti_comm_fold(p->comm, COMM_MOST, &missing, 1, error);
+    if (p->comm) status = ti_comm_fold(p->comm, COMM_MAX, &missing, 1, error);
     if (status) {
         free(g);
         return status;

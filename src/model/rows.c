@@ -9,12 +9,12 @@ enum { BLOCK_BYTES = 1 << 16 };
 size_t ti_rows_block(const tithe_data *data, const tithe_batch *batch, size_t first)
 {
     const size_t left = batch->count - first;
-    size_t rows = MOST_ROWS;
+    size_t rows = MAX_ROWS;
     if (!data->offsets) { /* sparse blocks are small enough as they are */
         const size_t fit = BLOCK_BYTES / sizeof(float) / (data->features + 1);
         rows = fit < ROWS_AT_ONCE ? ROWS_AT_ONCE
-               : fit < MOST_ROWS  ? fit / ROWS_AT_ONCE * ROWS_AT_ONCE
-                                  : MOST_ROWS;
+               : fit < MAX_ROWS   ? fit / ROWS_AT_ONCE * ROWS_AT_ONCE
+                                  : MAX_ROWS;
     }
     return left < rows ? left : rows;
 }

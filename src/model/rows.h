@@ -8,7 +8,7 @@
 
 #include "tithe/model.h"
 
-enum { MOST_ROWS = 64 }; /* in a block */
+enum { MAX_ROWS = 64 }; /* in a block */
 
 static inline size_t batch_row(const tithe_batch *batch, size_t i)
 {
@@ -20,7 +20,7 @@ static inline double batch_weight(const tithe_batch *batch, size_t i)
     return batch->weights ? batch->weights[i] : batch->weight;
 }
 
-/* How many rows from place `first` of the batch on make a good block: 1 to MOST_ROWS, or what is left. */
+/* How many rows from place `first` of the batch on make a good block: 1 to MAX_ROWS, or what is left. */
 size_t ti_rows_block(const tithe_data *data, const tithe_batch *batch, size_t first);
 
 /* products[i] = (row at place first + i of the batch) . x */

@@ -15,12 +15,12 @@
 #include "model/vectors.h"
 
 enum {
-    MOST_STEPS = 400,
+    MAX_STEPS = 400,
     QUIET_STEPS = 6 /* without progress: one alone may be an accident */
 };
 
 typedef struct tridiagonal {
-    double diagonal[MOST_STEPS], beside[MOST_STEPS]; /* beside[i]: between i and i + 1 */
+    double diagonal[MAX_STEPS], beside[MAX_STEPS]; /* beside[i]: between i and i + 1 */
     size_t size;
 } tridiagonal;
 
@@ -66,7 +66,7 @@ static double lanczos(const row_sum *gram, tithe_pool *pool, double *v, double *
     double largest = 0, b = 0, unused;
     start_vector(v, n);
     for (size_t i = 0; i < n; i++) before[i] = 0;
-    for (int quiet = 0; t.size < MOST_STEPS && quiet < QUIET_STEPS;) {
+    for (int quiet = 0; t.size < MAX_STEPS && quiet < QUIET_STEPS;) {
         *ok = ti_row_sum(gram, pool, v, product, &unused, NULL);
         if (!*ok) return NAN;
         const double a = ti_dot(n, v, product);

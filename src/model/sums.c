@@ -8,9 +8,9 @@
 
 enum {
     LINE = 64,
-    MOST_BYTES = 1 << 25, /* for the sums of parts that wait to be added up, unless the threads need more */
-    SLOTS_PER_THREAD = 4, /* so that threads seldom wait for each other */
-    LEAST_TO_SHARE = 1 << 13 /* numbers of g, for one thread */
+    MAX_BYTES = 1 << 25,   /* for the sums of parts that wait to be added up, unless the threads need more */
+    SLOTS_PER_THREAD = 4,  /* so that threads seldom wait for each other */
+    MIN_TO_SHARE = 1 << 13 /* numbers of g, for one thread */
 };
 
 tithe_batch ti_worker_rows(const tithe_data *data, unsigned local, double weight)
@@ -87,7 +87,7 @@ static unsigned slots_for(const wave *w, unsigned threads)
 {
     size_t slots =
         threads == 1 ? 1 : (size_t)threads * SLOTS_PER_THREAD; /* a single one stays in the cache */
-    if (w->slot_bytes && slots > MOST_BYTES / w->slot_bytes) slots = MOST_BYTES / w->slot_bytes;
+    if (w->slot_bytes && slots > MAX_BYTES / w->slot_bytes) slots = MAX_BYTES / w->slot_bytes;
     if (slots < threads) slots = threads;
     return (unsigned)(slots < w->parts ? slots : w->parts);
 }
@@ -120,7 +120,7 @@ bool ti_row_sum(const row_sum *s, tithe_pool *pool, const double *x, double *g, 
     wave w = {.s = s, .x = x, .g = g, .parts = p->data->local};
     w.gradient_bytes = g ? round_up(p->size * sizeof *g) : 0;
     w.slot_bytes = w.gradient_bytes + (s->loss ? 0 : ti_scratch_bytes(p));
-    w.threads = pool_parts(pool, p->size, LEAST_TO_SHARE);
+    w.threads = pool_parts(pool, p->size, MIN_TO_SHARE);
     const unsigned slots = slots_for(&w, threads);
 
     w.losses = malloc(w.parts * sizeof *w.losses);

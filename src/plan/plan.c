@@ -175,13 +175,13 @@ static void narrow(const tithe_plan_row *r, const tithe_plan_row *d, double late
 
 static double break_even(const tithe_plan_request *q, const tithe_plan_row *rows, size_t count)
 {
-    double most = 0;
+    double max = 0;
     for (size_t i = dense_count(q); i < count; i++) {
         double from = 0, to = INFINITY; /* it has to beat every dense row */
         for (size_t d = 0; d < dense_count(q); d++) narrow(&rows[i], &rows[d], q->link.latency, &from, &to);
-        if (from < to) most = fmax(most, to);
+        if (from < to) max = fmax(max, to);
     }
-    return most;
+    return max;
 }
 
 static bool all_finite_positive(const double *values, size_t count)

@@ -11,7 +11,7 @@
 #include "comm/comm.h"
 #include "probe/probe.h"
 
-enum { MOST_REPEATS = 31, LEAST_REPEATS = 3, UNSTEADY_REPEATS = 9, WARM_UP = 4, ORDER_BYTES = 8 };
+enum { MAX_REPEATS = 31, MIN_REPEATS = 3, UNSTEADY_REPEATS = 9, WARM_UP = 4, ORDER_BYTES = 8 };
 
 /* 1 byte to 16 MB: short ones for the latency, long ones for the bandwidth. */
 static const size_t lengths[] = {1,      64,      1024,    8192,    65536,   131072,  262144,
@@ -108,7 +108,7 @@ static tithe_status answer_pings(tithe_comm *comm, uint8_t *bytes, tithe_error *
 /* Of a few times some may be those of lost packets: where most are far above the shortest, a few more are asked for. */
 static bool is_unsteady(const double *times, size_t count)
 {
-    double sorted[MOST_REPEATS];
+    double sorted[MAX_REPEATS];
     memcpy(sorted, times, count * sizeof *sorted);
     return count < UNSTEADY_REPEATS && median(sorted, count) > 1.1 * sorted[0];
 }
@@ -122,11 +122,11 @@ static tithe_status measure_link(tithe_comm *comm, const uint8_t *bytes, double 
         if (status) return status;
     }
     for (size_t i = 0; i < LENGTHS; i++) {
-        double times[MOST_REPEATS];
+        double times[MAX_REPEATS];
         size_t count = 0;
         const double start = clock_now(), share = budget / LENGTHS;
-        while (count < MOST_REPEATS &&
-               (count < LEAST_REPEATS || clock_now() - start < share || is_unsteady(times, count))) {
+        while (count < MAX_REPEATS &&
+               (count < MIN_REPEATS || clock_now() - start < share || is_unsteady(times, count))) {
             tithe_status status = ping(comm, link->to, bytes, lengths[i], &times[count++], error);
             if (!status) status = reassure(comm, link->to, &last, error);
             if (status) return status;

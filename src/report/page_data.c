@@ -14,14 +14,14 @@
 #include "tithe/tithe.h"
 
 /* Points of one run, and of all of them: with many runs the page stays small enough for a phone. */
-enum { MOST_POINTS = 2000, FEWEST_POINTS = 500, ALL_POINTS = 24000 };
+enum { MAX_POINTS = 2000, FEWEST_POINTS = 500, ALL_POINTS = 24000 };
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
 /* The length of the UTF-8 character at s and its number; 0: there is none. */
 static size_t character(const unsigned char *s, uint32_t *number)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
     const size_t length = *s < 0x80 ? 1 : *s >= 0xf0 && *s < 0xf8 ? 4 : *s >= 0xe0 ? 3 : *s >= 0xc0 ? 2 : 0;
     if (length == 0 || *s >= 0xf8) return 0;
     *number = length == 1 ? *s : *s & (0x7fu >> length);
@@ -29,7 +29,7 @@ static size_t character(const unsigned char *s, uint32_t *number)
         if ((s[i] & 0xc0) != 0x80) return 0; /* the NUL at the end stops here, too */
         *number = *number << 6 | (s[i] & 0x3fu);
     }
-    if (*number < least[length] || *number > 0x10ffff || (*number >= 0xd800 && *number < 0xe000)) return 0;
+    if (*number < min[length] || *number > 0x10ffff || (*number >= 0xd800 && *number < 0xe000)) return 0;
     return length;
 }
 
@@ -201,12 +201,12 @@ static void add_facts(buffer *b, const tithe_trace *trace)
 }
 
 static void add_run(buffer *b, const tithe_trace *const *traces, size_t count, size_t i, size_t *points,
-                    size_t most)
+                    size_t max)
 {
     const tithe_trace *trace = traces[i];
     const tithe_trace_record final = ti_summary_final(trace);
     const cheaper c = ti_summary_cheaper(traces, count, i);
-    const size_t kept = ti_thin(trace, most, points);
+    const size_t kept = ti_thin(trace, max, points);
     ti_buffer_text(b, "{\"name\":");
     ti_json_text(b, tithe_trace_name(trace));
     ti_buffer_text(b, ",\"records\":");
@@ -228,9 +228,9 @@ static void add_run(buffer *b, const tithe_trace *const *traces, size_t count, s
 
 bool ti_page_data(buffer *b, const tithe_trace *const *traces, size_t count)
 {
-    size_t most = count ? ALL_POINTS / count : MOST_POINTS;
-    most = most > MOST_POINTS ? MOST_POINTS : most < FEWEST_POINTS ? FEWEST_POINTS : most;
-    size_t *points = malloc(most * sizeof *points);
+    size_t max = count ? ALL_POINTS / count : MAX_POINTS;
+    max = max > MAX_POINTS ? MAX_POINTS : max < FEWEST_POINTS ? FEWEST_POINTS : max;
+    size_t *points = malloc(max * sizeof *points);
     number_locale locale;
     if (!points || !ti_number_enter(&locale)) {
         free(points);
@@ -250,7 +250,7 @@ bool ti_page_data(buffer *b, const tithe_trace *const *traces, size_t count)
     ti_buffer_text(b, "},\"runs\":[\n");
     for (size_t i = 0; i < count; i++) {
         if (i) ti_buffer_text(b, ",");
-        add_run(b, traces, count, i, points, most);
+        add_run(b, traces, count, i, points, max);
     }
     ti_buffer_text(b, "]}");
     ti_number_leave(&locale);

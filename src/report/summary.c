@@ -42,9 +42,9 @@ static bool same_problem(const tithe_trace *a, const tithe_trace *b)
 
 static double lowest_loss(const tithe_trace *trace)
 {
-    double least = NAN;
-    for (size_t i = 0; i < tithe_trace_count(trace); i++) least = fmin(least, tithe_trace_at(trace, i)->loss);
-    return least;
+    double min = NAN;
+    for (size_t i = 0; i < tithe_trace_count(trace); i++) min = fmin(min, tithe_trace_at(trace, i)->loss);
+    return min;
 }
 
 /* The first record with this loss or a lower one. NULL: never reached. */

@@ -22,20 +22,20 @@ static const tithe_column *first_known(const tithe_trace *trace, const char *con
 /* The places of the least and the most in [from, to); false: there is no number. */
 static bool extremes(const tithe_trace *trace, const tithe_column *c, size_t from, size_t to, size_t found[2])
 {
-    double least = NAN, most = NAN;
+    double min = NAN, max = NAN;
     found[0] = found[1] = from;
     for (size_t i = from; c && i < to; i++) {
         const double value = ti_number_at(tithe_trace_at(trace, i), c);
-        if (isnan(least) ? !isnan(value) : value < least) {
-            least = value;
+        if (isnan(min) ? !isnan(value) : value < min) {
+            min = value;
             found[0] = i;
         }
-        if (isnan(most) ? !isnan(value) : value > most) {
-            most = value;
+        if (isnan(max) ? !isnan(value) : value > max) {
+            max = value;
             found[1] = i;
         }
     }
-    return !isnan(least);
+    return !isnan(min);
 }
 
 /* Adds place i unless it is not behind the last one. */
@@ -55,18 +55,18 @@ static void sort(size_t *places, size_t count)
         }
 }
 
-size_t ti_thin(const tithe_trace *trace, size_t most, size_t *indices)
+size_t ti_thin(const tithe_trace *trace, size_t max, size_t *indices)
 {
     static const char *const values[] = {"loss", "gap", "accuracy", "average_loss", NULL};
     static const char *const levels[] = {"level", "kept", "residual", NULL};
     const size_t records = tithe_trace_count(trace);
-    if (records <= most) {
+    if (records <= max) {
         for (size_t i = 0; i < records; i++) indices[i] = i;
         return records;
     }
 
     const tithe_column *watched[2] = {first_known(trace, values), first_known(trace, levels)};
-    const size_t half = (most - 2) / 8; /* of the buckets */
+    const size_t half = (max - 2) / 8; /* of the buckets */
     size_t count = add(indices, 0, 0), even = 0, growing = 0;
     for (size_t from = 0, to; from < records - 1; from = to) {
         /* The next end of either kind; both rows end at `records`. */

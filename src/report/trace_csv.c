@@ -10,7 +10,7 @@
 #include "report/numbers.h"
 #include "report/trace.h"
 
-enum { MOST_FIELDS = 256 };
+enum { MAX_FIELDS = 256 };
 
 /* A piece of the text. Quotes are undone in place, so the text is a copy of our own. */
 typedef struct piece {
@@ -23,18 +23,18 @@ typedef struct reader {
     size_t line, offset; /* of the line at hand: its number, counted from 1, and where it begins */
     tithe_error *error;
     tithe_trace *trace;
-    const tithe_column *columns[MOST_FIELDS]; /* of the file; NULL: not known to us */
-    size_t column_count;                      /* 0: the line of names has not come yet */
+    const tithe_column *columns[MAX_FIELDS]; /* of the file; NULL: not known to us */
+    size_t column_count;                     /* 0: the line of names has not come yet */
 } reader;
 
 /* A long path loses its beginning, so that the sentence keeps its end. */
 static tithe_status broken(const reader *r, const char *sentence)
 {
-    enum { MOST = 100 };
+    enum { MAX = 100 };
     const size_t length = strlen(r->source);
-    const bool cut = length > MOST;
+    const bool cut = length > MAX;
     return ti_fail(r->error, TITHE_E_DATA, r->offset, "%s%s:%zu: %s", cut ? "..." : "",
-                   r->source + (cut ? length - MOST : 0), r->line, sentence);
+                   r->source + (cut ? length - MAX : 0), r->line, sentence);
 }
 
 static tithe_status no_memory(const reader *r)
@@ -124,7 +124,7 @@ static tithe_status read_names(reader *r, piece line)
     for (char *rest = line.text; rest;) {
         piece field;
         if (!next_field(&rest, line.text + line.length, &field)) return broken(r, "A quote is not closed.");
-        if (r->column_count == MOST_FIELDS) return broken(r, "There are more than 256 columns.");
+        if (r->column_count == MAX_FIELDS) return broken(r, "There are more than 256 columns.");
         const tithe_column *found = NULL;
         for (const tithe_column *c = tithe_columns(); c->name; c++)
             if (strlen(c->name) == field.length && memcmp(c->name, field.text, field.length) == 0) found = c;

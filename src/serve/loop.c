@@ -43,7 +43,7 @@ static tithe_status fold_timed(tithe_comm *comm, double *rows, double *came, siz
 static tithe_status serve_asked(tithe_comm *comm, size_t n, double called, tithe_error *error)
 {
     const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
-    double *rows = n <= MOST_ASKED ? malloc((n + 3) * comm->size * sizeof *rows) : NULL;
+    double *rows = n <= MAX_ASKED ? malloc((n + 3) * comm->size * sizeof *rows) : NULL;
     if (!rows)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
     double *came = rows + (n + 2) * comm->size;

@@ -10,7 +10,7 @@
 #include "exchange/options.h"
 #include "serve/serve.h"
 
-enum { MOST_EXCHANGES = 1 << 16 };
+enum { MAX_EXCHANGES = 1 << 16 };
 
 typedef struct server {
     tithe_comm *comm;
@@ -74,8 +74,8 @@ static tithe_status accept(void *context, const char *text, tithe_error *error)
     if (more) s->exchanges = more;
     if (!more || !options || !layer_text || !layers)
         status = ti_fail(error, TITHE_E_MEMORY, 0, "The server has not enough memory for another exchange.");
-    else if (s->count == MOST_EXCHANGES)
-        status = ti_fail(error, TITHE_E_ARGUMENT, 0, "The server holds up to %d exchanges.", MOST_EXCHANGES);
+    else if (s->count == MAX_EXCHANGES)
+        status = ti_fail(error, TITHE_E_ARGUMENT, 0, "The server holds up to %d exchanges.", MAX_EXCHANGES);
     else
         status = open_exchange(s, text, options, layer_text, layers, error);
     if (!status) s->count++;

@@ -133,24 +133,23 @@ size_t ti_ranks_count(const tithe_tuner_call *call, ranks *r, top_sums *total)
     return fill_bins(r, total) ? call->n : ti_kernels()->find_nonfinite(call->x, call->n);
 }
 
-bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least, size_t most,
-                          top_sums *total)
+bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t min, size_t max, top_sums *total)
 {
     *total = (top_sums){0};
     carve(call, r);
     bool finite = true;
     size_t count = 0;
     r->squares = 0;
-    for (size_t first = 0; first < call->n && finite && count <= most; first += TOGETHER) {
+    for (size_t first = 0; first < call->n && finite && count <= max; first += TOGETHER) {
         const size_t length = call->n - first < TOGETHER ? call->n - first : TOGETHER;
         const select_job job = {
             .source = {(float *)call->x + first, NULL, 0},
             .n = length,
             .first = (uint32_t)first,
-            .least = least,
+            .min = min,
             .indices = r->keys + count,
             .values = r->survivors + count,
-            .capacity = most - count,
+            .capacity = max - count,
         };
         bool part;
         count += ti_kernels()->select(&job, &part);
@@ -163,7 +162,7 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least
         r->positions = r->keys;
         r->keys += count;
     }
-    if (!finite || count > most) return false;
+    if (!finite || count > max) return false;
     if (count > SORT_FEW) return fill_bins(r, total);
     r->bins = NULL;
     sort_all(r, total);
@@ -187,11 +186,11 @@ void ti_ranks_gather(ranks *r)
         highest = b;
     }
     if (lowest == BINS) return;
-    const uint32_t least = (uint32_t)lowest << BIN_SHIFT | (lowest == 0), most = (uint32_t)(highest + 1)
-                                                                                 << BIN_SHIFT;
+    const uint32_t min = (uint32_t)lowest << BIN_SHIFT | (lowest == 0), max = (uint32_t)(highest + 1)
+                                                                              << BIN_SHIFT;
     for (size_t i = 0; i < r->source_count; i++) {
         const uint32_t key = key_of(r->source[i]);
-        if (key - least >= most - least) continue;
+        if (key - min >= max - min) continue;
         rank_bin *bin = r->bins + (key >> BIN_SHIFT);
         if (bin->place != NOT_KEPT) r->keys[bin->place++] = key;
     }

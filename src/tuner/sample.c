@@ -12,9 +12,9 @@
 
 enum {
     SAMPLE = 4096,
-    LEAST = 1 << 14, /* shorter vectors are counted as fast */
-    MARGIN = 8,      /* of sampled entries, for levels that a sample does not resolve */
-    LOOKS = 400      /* at stretches of the levels beyond the entries that were kept */
+    MIN = 1 << 14, /* shorter vectors are counted as fast */
+    MARGIN = 8,    /* of sampled entries, for levels that a sample does not resolve */
+    LOOKS = 400    /* at stretches of the levels beyond the entries that were kept */
 };
 
 static size_t sample_size(size_t n)
@@ -63,9 +63,9 @@ static bool rest_is_worth(const cat_search *s, const top_sums *kept, double high
     all.count = (double)s->call->n;
     progress_lines above = ti_lines_between(s, kept, &all, high, 0, first, last);
     if (s->kind == PROGRESS_SIGN) { /* Cauchy and Schwarz: the others add at most so much */
-        const double most =
+        const double max =
             kept->s1 + sqrt((last - kept->count) * fmax(0, s->total.s2 - kept->s2) * (1 + CAT_EQUAL));
-        above.value[1][0] = above.value[1][1] = fmin(above.value[1][1], most);
+        above.value[1][0] = above.value[1][1] = fmin(above.value[1][1], max);
     }
     if (!ti_search_worth(s, first, last, &above)) return false;
     if (--*looks < 0 || first == last) return true;
@@ -84,23 +84,23 @@ static bool all_is_worth(const cat_search *s)
 }
 
 /* The entries from `least` on, and a proof that the others do not matter. */
-static bool search_above(cat_search *s, ranks *r, uint32_t least)
+static bool search_above(cat_search *s, ranks *r, uint32_t min)
 {
     const tithe_tuner_call *call = s->call;
     top_sums kept;
-    if (!ti_ranks_count_above(call, r, least, call->n / 2, &kept)) return false;
+    if (!ti_ranks_count_above(call, r, min, call->n / 2, &kept)) return false;
     s->total = (top_sums){.count = INFINITY, .s2 = r->squares};
     if (s->kind == PROGRESS_SIGN) s->total.s1 = ti_kernels()->sum_abs(call->x, call->n);
     ti_search_top(s, r);
     int looks = LOOKS;
     return !s->failed && !all_is_worth(s) &&
-           !rest_is_worth(s, &kept, key_value(least - 1), kept.count + 1, (double)call->n - 1, &looks);
+           !rest_is_worth(s, &kept, key_value(min - 1), kept.count + 1, (double)call->n - 1, &looks);
 }
 
 bool ti_search_sampled(cat_search *s, ranks *r)
 {
     const tithe_tuner_call *call = s->call;
-    if (call->n < LEAST) return false;
+    if (call->n < MIN) return false;
     uint32_t keys[SAMPLE], room[SAMPLE];
     const size_t size = sample_size(call->n);
     take_sample(call, size, keys, room);

@@ -104,8 +104,7 @@ size_t ti_ranks_scratch(size_t n);
 size_t ti_ranks_count(const tithe_tuner_call *call, ranks *r, top_sums *total);
 /* The same for the entries whose bits are at least `least` alone, if there are no more than `most` of them; false: there
  * are, or something is not finite. The total is that of these entries. */
-bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t least, size_t most,
-                          top_sums *total);
+bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t min, size_t max, top_sums *total);
 /* The keys of all bins whose place is not NOT_KEPT, each bin descending from its place on; one more pass. */
 void ti_ranks_gather(ranks *r);
 /* Positions of the entries that are at least `magnitude`, ascending, where they are known: *count of them. Spoils the

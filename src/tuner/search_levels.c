@@ -19,7 +19,7 @@ static double progress_with(const tithe_tuner_call *call, double s)
     return ti_progress_factor(&at, call->n);
 }
 
-static double most_levels(const tithe_codec *codec)
+static double max_levels(const tithe_codec *codec)
 {
     const tithe_param *table = codec->quantizer->params;
     while (table->wire != TITHE_WIRE_LEVEL) table++;
@@ -27,7 +27,7 @@ static double most_levels(const tithe_codec *codec)
 }
 
 /* The first s in [low, high] for which progress is not below `wanted`, which it is not at high. */
-static double least_with(const tithe_tuner_call *call, double low, double high, double wanted)
+static double min_with(const tithe_tuner_call *call, double low, double high, double wanted)
 {
     while (low < high) {
         const double middle = floor((low + high) / 2);
@@ -41,10 +41,10 @@ static double least_with(const tithe_tuner_call *call, double low, double high, 
 
 void ti_search_levels(const tithe_tuner_call *call, cat_search *s)
 {
-    const double most = most_levels(call->codec);
-    for (double first = 1; first <= most;) {
+    const double max = max_levels(call->codec);
+    for (double first = 1; first <= max;) {
         const double bits = bits_with(call, first), cost = tithe_cost_of(call->cost, bits);
-        double low = first, high = most; /* the last of this length */
+        double low = first, high = max; /* the last of this length */
         while (low < high) {
             const double middle = ceil((low + high) / 2);
             if (bits_with(call, middle) == bits)
@@ -55,7 +55,7 @@ void ti_search_levels(const tithe_tuner_call *call, cat_search *s)
         const double progress = progress_with(call, low), value = progress / cost;
         if (value > s->best * (1 + CAT_EQUAL)) {
             s->best = value;
-            s->level = least_with(call, first, low, progress * (1 - CAT_EQUAL));
+            s->level = min_with(call, first, low, progress * (1 - CAT_EQUAL));
             s->level_progress = progress_with(call, s->level) * s->total.s2;
             s->level_cost = cost;
         }

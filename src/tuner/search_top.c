@@ -20,8 +20,8 @@ static void add_key(top_sums *sums, uint32_t key)
  * n entries has no indices. */
 static double last_level(const cat_search *s, double last)
 {
-    const double most = (double)s->call->n - 1;
-    return last < most ? last : most;
+    const double max = (double)s->call->n - 1;
+    return last < max ? last : max;
 }
 
 static void try_level(cat_search *s, const top_sums *sums, double magnitude)

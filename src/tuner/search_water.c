@@ -38,8 +38,8 @@ static bool is_worth(const cat_search *s, const top_sums *exact, double first, d
     if (!(over > 0)) return true;
     const double bottom = exact->s2 * over + rest * rest, square = s->total.s2 * s->total.s2;
     const double value = square * over / bottom, slope = square * (rest * rest / bottom) / bottom;
-    const double most = progress_with(s, exact, last), half = (last - first) / 2 * slope;
-    const progress_lines above = {{{value - half, value + half}, {most, most}}};
+    const double max = progress_with(s, exact, last), half = (last - first) / 2 * slope;
+    const progress_lines above = {{{value - half, value + half}, {max, max}}};
     return ti_search_worth(s, first, last, &above);
 }
 

@@ -4,9 +4,9 @@
 #include "base/rng.h"
 #include "support.h"
 
-enum { MOST = 320, WORDS = MOST / 64, STEPS = TITHE_BLOCK / 16 /* of a lane in one block */ };
+enum { MAX = 320, WORDS = MAX / 64, STEPS = TITHE_BLOCK / 16 /* of a lane in one block */ };
 
-typedef uint64_t matrix[MOST][WORDS];
+typedef uint64_t matrix[MAX][WORDS];
 
 static int rank_of(matrix m, size_t size)
 {

@@ -4,11 +4,11 @@
 
 #include "support.h"
 
-enum { MOST_BITS = 40000 };
+enum { MAX_BITS = 40000 };
 
 /* The plainest stream there is: one byte for each bit. */
 typedef struct plain_bits {
-    uint8_t bit[MOST_BITS];
+    uint8_t bit[MAX_BITS];
     size_t count;
 } plain_bits;
 
@@ -68,7 +68,7 @@ static void long_words_follow_each_other(void **state)
     (void)state;
     dice d = {8};
     for (int trial = 0; trial < 300; trial++) {
-        static uint8_t bytes[MOST_BITS / 8];
+        static uint8_t bytes[MAX_BITS / 8];
         memset(bytes, 0xee, sizeof bytes);
         bit_writer w = bit_writer_at(bytes);
         plain.count = 0;
@@ -90,7 +90,7 @@ static void widths_and_unary_runs_may_mix(void **state)
     (void)state;
     dice d = {4};
     for (int trial = 0; trial < 300; trial++) {
-        static uint8_t bytes[MOST_BITS / 8];
+        static uint8_t bytes[MAX_BITS / 8];
         static struct {
             bool unary;
             unsigned width;
@@ -141,7 +141,7 @@ static void writing_ahead_is_the_same_stream(void **state)
     (void)state;
     dice d = {14};
     for (int trial = 0; trial < 300; trial++) {
-        static uint8_t bytes[MOST_BITS / 8 + 8];
+        static uint8_t bytes[MAX_BITS / 8 + 8];
         memset(bytes, 0xee, sizeof bytes);
         bit_writer w = bit_writer_at(bytes);
         plain.count = 0;

@@ -137,8 +137,8 @@ static void longer_spellings_and_larger_numbers_are_refused(void **state)
         assert_null(get_varint(bad[i].bytes, bad[i].bytes + bad[i].length, &v));
         assert_int_equal(v, 4711);
     }
-    const uint8_t most[] = {0xff, 0xff, 0xff, 0xff, 0x0f};
-    assert_ptr_equal(get_varint(most, most + 5, &v), most + 5);
+    const uint8_t max[] = {0xff, 0xff, 0xff, 0xff, 0x0f};
+    assert_ptr_equal(get_varint(max, max + 5, &v), max + 5);
     assert_true(v == UINT32_MAX);
 }
 

@@ -12,10 +12,10 @@
 
 #include "base/pool.h"
 
-enum { MOST = 1000 };
+enum { MAX = 1000 };
 
 typedef struct tally {
-    atomic_int runs[MOST];
+    atomic_int runs[MAX];
 } tally;
 
 static void count_part(void *context, unsigned part)
@@ -33,9 +33,9 @@ static void every_part_runs_once(void **state)
         for (unsigned round = 0; round < 300; round++) {
             static tally counted;
             memset(&counted, 0, sizeof counted);
-            const unsigned parts = round * 37 % MOST;
+            const unsigned parts = round * 37 % MAX;
             ti_pool_run(pool, parts, count_part, &counted);
-            for (unsigned part = 0; part < MOST; part++) assert_int_equal(counted.runs[part], part < parts);
+            for (unsigned part = 0; part < MAX; part++) assert_int_equal(counted.runs[part], part < parts);
         }
         tithe_pool_free(pool);
     }
@@ -65,7 +65,7 @@ static void no_pool_is_one_thread(void **state)
     (void)state;
     static tally counted;
     ti_pool_run(NULL, 5, count_part, &counted);
-    for (unsigned part = 0; part < MOST; part++) assert_int_equal(counted.runs[part], part < 5);
+    for (unsigned part = 0; part < MAX; part++) assert_int_equal(counted.runs[part], part < 5);
     assert_int_equal(tithe_pool_threads(NULL), 1);
     tithe_pool_free(NULL);
 }

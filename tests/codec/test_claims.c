@@ -115,12 +115,12 @@ static void stochastic_with_a_contractive_quantizer(void **state)
             char spec[100];
             snprintf(spec, sizeof spec, "stochastic:k=%d,scale=contractive|%s", k, second[q]);
             const double lost = 1 - (q ? 1.0 / (1 + fmin(10.0, 100.0 / 4)) : 8.0 / 9);
-            double least = 1;
+            double min = 1;
             for (double f = k / 100.0; f <= 1; f += 1e-5)
-                for (int whole = 0; whole < 2; whole++) least = fmin(least, f - whole * lost * f * (2 - f));
+                for (int whole = 0; whole < 2; whole++) min = fmin(min, f - whole * lost * f * (2 - f));
             tithe_codec *codec = codec_of(spec);
             const double delta = claims_of(codec, 100).delta;
-            expect(fabs(delta - least) < 1e-4, "%s: delta is %.9g instead of %.9g", spec, delta, least);
+            expect(fabs(delta - min) < 1e-4, "%s: delta is %.9g instead of %.9g", spec, delta, min);
             tithe_codec_free(codec);
         }
 }

@@ -11,9 +11,9 @@ static size_t padded(uint64_t bits)
 
 static double largest_of(const rig *r)
 {
-    double most = 0;
-    for (size_t i = 0; i < r->n; i++) most = fmax(most, fabs(get_number(r->type, r->x, i)));
-    return most;
+    double max = 0;
+    for (size_t i = 0; i < r->n; i++) max = fmax(max, fabs(get_number(r->type, r->x, i)));
+    return max;
 }
 
 /* After a refusal the buffer holds nothing that anybody could take for a frame, and nothing was written beside it. */
@@ -51,8 +51,8 @@ static void expect_sizes(const rig *r)
     const bool fixed = claims_of(r->codec, r->n).traits & TITHE_FIXED_SIZE;
     if (fixed && !source_is(r->codec, TITHE_INDICES_GIVEN)) {
         /* length() leaves room for the longest step number and s: the rest is known to the byte. */
-        const size_t most = tithe_codec_length(r->codec, r->n, i->entries, r->call.form);
-        expect(most - i->bytes <= 8, "%s n=%zu%s: a fixed size that is not", RIG_SAYS(r));
+        const size_t max = tithe_codec_length(r->codec, r->n, i->entries, r->call.form);
+        expect(max - i->bytes <= 8, "%s n=%zu%s: a fixed size that is not", RIG_SAYS(r));
     }
 }
 

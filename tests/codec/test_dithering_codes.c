@@ -4,9 +4,9 @@
 #include "kernels/kernels.h"
 #include "support.h"
 
-enum { MOST = 2 * ELIAS_SPLIT + 77 };
+enum { MAX = 2 * ELIAS_SPLIT + 77 };
 
-static uint8_t codes[MOST], back[MOST + CODES_SPARE];
+static uint8_t codes[MAX], back[MAX + CODES_SPARE];
 static elias_table table;
 static elias_words words;
 
@@ -20,7 +20,7 @@ static void draw(dice *d, unsigned s, size_t n, bool even)
     }
 }
 
-static uint64_t most_bits(bool elias, unsigned s, size_t n)
+static uint64_t max_bits(bool elias, unsigned s, size_t n)
 {
     return (uint64_t)n * (elias ? 2 * log2_floor(s + 1) + 2 : level_code_width(s));
 }
@@ -28,7 +28,7 @@ static uint64_t most_bits(bool elias, unsigned s, size_t n)
 /* The row in stretches of any length, into no more room than the longest codes take. */
 static guarded write_row(dice *d, bool elias, unsigned s, size_t n, uint64_t *bits)
 {
-    guarded row = guarded_make(bytes_of_bits(most_bits(elias, s, n)), s);
+    guarded row = guarded_make(bytes_of_bits(max_bits(elias, s, n)), s);
     bit_writer w = bit_writer_at(row.data);
     for (size_t i = 0; i < n;) {
         const size_t left = n - i, some = 1 + roll_below(d, 1000), many = some < left ? some : left;
@@ -42,7 +42,7 @@ static guarded write_row(dice *d, bool elias, unsigned s, size_t n, uint64_t *bi
 
 static void expect_row(dice *d, bool elias, unsigned s, size_t n)
 {
-    static uint8_t plain[MOST * 2 + 16];
+    static uint8_t plain[MAX * 2 + 16];
     uint64_t bits;
     guarded row = write_row(d, elias, s, n, &bits);
     bit_writer w = bit_writer_at(plain);
@@ -96,7 +96,7 @@ static void long_rows_come_back(void **state)
 {
     (void)state;
     static const unsigned levels[] = {1, 2, 7, 20, 127};
-    static const size_t lengths[] = {ELIAS_SPLIT - 1, ELIAS_SPLIT, ELIAS_SPLIT + 1, MOST};
+    static const size_t lengths[] = {ELIAS_SPLIT - 1, ELIAS_SPLIT, ELIAS_SPLIT + 1, MAX};
     dice d = {13};
     for (size_t j = 0; j < sizeof levels / sizeof *levels; j++) {
         ti_elias_table(&table, levels[j]);
@@ -120,14 +120,14 @@ static void rows_that_never_fall_into_step(void **state)
     for (unsigned level = 1; level < 8; level++)
         for (unsigned sign = 0; sign < 2; sign++) {
             ti_elias_table(&table, 7);
-            memset(codes, (int)(level | sign << 7), MOST);
-            expect_row(&d, true, 7, MOST);
+            memset(codes, (int)(level | sign << 7), MAX);
+            expect_row(&d, true, 7, MAX);
             uint64_t bits;
-            guarded row = write_row(&d, true, 7, MOST, &bits);
+            guarded row = write_row(&d, true, 7, MAX, &bits);
             elias_point points[ELIAS_CHAINS];
             size_t passed;
             bit_reader r = bit_reader_at(row.data, bytes_of_bits(bits), 0);
-            split += ti_elias_split(&r, 7, &table, MOST, points, &passed);
+            split += ti_elias_split(&r, 7, &table, MAX, points, &passed);
             guarded_free(&row);
         }
     expect(split < 14, "all rows were split, so none of them asks what it should");
@@ -140,7 +140,7 @@ static void a_bad_code_is_noticed(void **state)
     for (unsigned s = 1; s < FEW_LEVELS; s += 1 + s / 9) {
         ti_elias_table(&table, s);
         for (int trial = 0; trial < 60; trial++) {
-            const size_t n = 1 + roll_below(&d, trial % 20 == 3 ? MOST : 3000), at = roll_below(&d, n);
+            const size_t n = 1 + roll_below(&d, trial % 20 == 3 ? MAX : 3000), at = roll_below(&d, n);
             const bool elias = trial % 2;
             const unsigned widest = elias ? FEW_LEVELS : (1u << (level_code_width(s) - 1)) - 1;
             draw(&d, s, n, trial % 3 == 0);

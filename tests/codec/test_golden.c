@@ -83,14 +83,14 @@ static void json_text(const char *json, const char *key, char *out, size_t size)
 }
 
 /* A list of numbers; returns their number, 0 for null or no such key. */
-static size_t json_list(const char *json, const char *key, size_t *out, size_t most)
+static size_t json_list(const char *json, const char *key, size_t *out, size_t max)
 {
     const char *at = json_at(json, key);
     size_t count = 0;
     if (!at || *at != '[') return 0;
     for (at++; *at && *at != ']'; at += *at == ',' ? 2 : 0) {
         char *end;
-        expect(count < most, "too many numbers in %s", key);
+        expect(count < max, "too many numbers in %s", key);
         out[count++] = (size_t)strtoull(at, &end, 10);
         expect(end != at, "no number at %s", at);
         at = end;

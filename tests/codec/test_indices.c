@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-enum { MOST = 6000 };
+enum { MAX = 6000 };
 
 /* ---- sets ------------------------------------------------------------------------------------------------ */
 
@@ -57,24 +57,24 @@ static unsigned log2_up(size_t n)
 
 static uint64_t smallest_account(const uint32_t *set, size_t count, size_t n)
 {
-    uint64_t least = (uint64_t)count * log2_up(n);
-    if (n < least) least = n;
+    uint64_t min = (uint64_t)count * log2_up(n);
+    if (n < min) min = n;
     for (unsigned j = 0; j <= 31; j++) {
         const uint64_t two = golomb_account(set, count, j, false);
-        if (two < least) least = two;
+        if (two < min) min = two;
         const uint64_t three = j <= 30 ? golomb_account(set, count, j, true) : UINT64_MAX;
-        if (three < least) least = three;
+        if (three < min) min = three;
     }
-    return least;
+    return min;
 }
 
 static uint64_t promised_account(size_t count, size_t n)
 {
-    uint64_t least = (uint64_t)count * log2_up(n);
-    if (n < least) least = n;
+    uint64_t min = (uint64_t)count * log2_up(n);
+    if (n < min) min = n;
     for (unsigned r = 0; r < 40; r++)
-        if ((uint64_t)count * (1 + r) + (n >> r) < least) least = (uint64_t)count * (1 + r) + (n >> r);
-    return least;
+        if ((uint64_t)count * (1 + r) + (n >> r) < min) min = (uint64_t)count * (1 + r) + (n >> r);
+    return min;
 }
 
 static void expect_round_trip(index_plan plan, const uint32_t *set, size_t count, size_t n)
@@ -105,22 +105,22 @@ static void expect_plan(const uint32_t *set, size_t count, size_t n)
         assert_int_equal(ti_indices_max_bits(count, n), 0);
         return;
     }
-    const uint64_t least = smallest_account(set, count, n);
-    expect(plan.bits == least, "%zu of %zu: %llu bits by coding %u, but %llu would do", count, n,
-           (unsigned long long)plan.bits, ti_indices_byte(&plan), (unsigned long long)least);
+    const uint64_t min = smallest_account(set, count, n);
+    expect(plan.bits == min, "%zu of %zu: %llu bits by coding %u, but %llu would do", count, n,
+           (unsigned long long)plan.bits, ti_indices_byte(&plan), (unsigned long long)min);
     assert_int_equal(ti_indices_max_bits(count, n), promised_account(count, n));
     assert_true(plan.bits <= ti_indices_max_bits(count, n));
     expect_round_trip(plan, set, count, n);
 }
 
-static uint32_t set[MOST];
+static uint32_t set[MAX];
 
 static void the_plan_is_the_smallest_of_all(void **state)
 {
     (void)state;
     dice d = {20};
     for (int trial = 0; trial < 3000; trial++) {
-        const size_t n = 1 + roll_below(&d, trial % 3 ? 300 : MOST);
+        const size_t n = 1 + roll_below(&d, trial % 3 ? 300 : MAX);
         size_t count;
         if (trial % 4 == 0)
             count = clustered_set(&d, n, set);

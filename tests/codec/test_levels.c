@@ -160,12 +160,12 @@ static void levels_are_next_to_where_numbers_stand(void **state)
 static void buckets_of_any_length(void **state)
 {
     (void)state;
-    enum { MOST = 12300 };
-    static float x[MOST];
+    enum { MAX = 12300 };
+    static float x[MAX];
     static const size_t buckets[] = {1, 2, 3, 511, 512, 513, 4095, 4096, 4097, 5000, 16383, 0};
-    static const size_t lengths[] = {1, 2, 3, 511, 512, 1025, 4096, 4097, 8191, MOST};
-    fill_kind(TITHE_F32, GAUSSIAN, x, MOST, 3);
-    for (size_t i = 0; i < MOST; i++) x[i] *= 1 + (float)(i / 1000); /* norms that differ */
+    static const size_t lengths[] = {1, 2, 3, 511, 512, 1025, 4096, 4097, 8191, MAX};
+    fill_kind(TITHE_F32, GAUSSIAN, x, MAX, 3);
+    for (size_t i = 0; i < MAX; i++) x[i] *= 1 + (float)(i / 1000); /* norms that differ */
     for (size_t b = 0; b < sizeof buckets / sizeof *buckets; b++)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             const setting t = {.natural = b % 2,

@@ -139,17 +139,17 @@ static void contractive_multiplies_by_eight_ninths(void **state)
 
 /* The nearest number with `digits` bits and no exponent below `least`, ties to even: dividing by a power of two is
  * exact in double, and rint does the rest. */
-static double nearest(double x, int digits, int least)
+static double nearest(double x, int digits, int min)
 {
     if (x == 0) return x;
-    const int exponent = ilogb(x) < least ? least : ilogb(x);
+    const int exponent = ilogb(x) < min ? min : ilogb(x);
     const double quantum = ldexp(1, exponent - digits + 1);
     return rint(x / quantum) * quantum;
 }
 
 typedef struct half_format {
     const char *spec;
-    int digits, least;
+    int digits, min;
     double largest;
     uint32_t infinity; /* pattern of it: from here on nothing is finite */
 } half_format;
@@ -170,7 +170,7 @@ static void every_half_comes_back(void **state)
             /* value = 1.m * 2^(e - bias), or 0.m * 2^(1 - bias) */
             const uint32_t e = magnitude >> digits, m = magnitude & ((1u << digits) - 1);
             const double v = ldexp((double)(e ? m + (1u << digits) : m),
-                                   (int)(e ? e : 1) - 1 + halves[f].least - (int)digits);
+                                   (int)(e ? e : 1) - 1 + halves[f].min - (int)digits);
             pattern[n] = (uint16_t)bits;
             x[n++] = (float)(bits >> 15 ? -v : v);
         }
@@ -217,7 +217,7 @@ static void halves_are_rounded_to_the_nearest(void **state)
         tithe_codec *codec = codec_of(halves[f].spec);
         coded c = code_numbers(codec, (tithe_call){0}, x, n, TITHE_OK);
         for (size_t i = 0; i < n; i++) {
-            const double wanted = nearest((double)x[i], halves[f].digits, halves[f].least);
+            const double wanted = nearest((double)x[i], halves[f].digits, halves[f].min);
             expect((double)((float *)c.y)[i] == wanted, "%s: %a became %a instead of %a", halves[f].spec,
                    (double)x[i], (double)((float *)c.y)[i], wanted);
         }

@@ -65,13 +65,13 @@ static void expect_mstopk(const float *x, size_t n, size_t k, unsigned rounds, u
     expect(s.status == TITHE_OK, "%s", s.error.text);
     if (k > n) k = n;
     expect(s.info.entries == k, "%s of %zu: %zu entries", spec, n, s.info.entries);
-    double mean = 0, most = 0, low = 0, high = (double)INFINITY, left = 0, right = 1;
+    double mean = 0, max = 0, low = 0, high = (double)INFINITY, left = 0, right = 1;
     for (size_t i = 0; i < n; i++) {
         mean += fabs((double)x[i]) / (double)n;
-        most = fmax(most, fabs((double)x[i]));
+        max = fmax(max, fabs((double)x[i]));
     }
     for (unsigned r = 0; r < rounds; r++) {
-        const double middle = (left + right) / 2, threshold = mean + middle * (most - mean);
+        const double middle = (left + right) / 2, threshold = mean + middle * (max - mean);
         size_t above = 0;
         for (size_t i = 0; i < n; i++) above += fabs((double)x[i]) >= threshold;
         if (above <= k) {

@@ -48,13 +48,13 @@ static void randk_draws_as_the_page_says(void **state)
 {
     (void)state;
     dice d = {40};
-    enum { MOST = 9000 };
-    static float x[MOST];
-    static uint32_t theirs[MOST], mine[MOST];
-    for (size_t i = 0; i < MOST; i++) x[i] = 1 + (float)i;
+    enum { MAX = 9000 };
+    static float x[MAX];
+    static uint32_t theirs[MAX], mine[MAX];
+    for (size_t i = 0; i < MAX; i++) x[i] = 1 + (float)i;
     tithe_codec *codec = codec_with("randk", (tithe_codec_options){TITHE_F32, false, true});
     for (int trial = 0; trial < 400; trial++) {
-        const size_t n = trial % 10 ? 1 + roll_below(&d, 200) : 1 + roll_below(&d, MOST),
+        const size_t n = trial % 10 ? 1 + roll_below(&d, 200) : 1 + roll_below(&d, MAX),
                      k = 1 + roll_below(&d, n + 1);
         const tithe_call call = {.seed = roll(&d),
                                  .step = (uint32_t)roll(&d),
@@ -199,9 +199,9 @@ static void expect_waterline(tithe_type type, const void *x, size_t n, double bu
     double *y = malloc((n + 1) * sizeof *y), shared;
     const uint32_t u = read_shared(&s, type, &shared);
     decode_raw(codec, &s, y, n);
-    double most = 0, norm = 0;
-    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(get_number(type, x, i)));
-    for (size_t i = 0; most > 0 && i < n; i++) norm += pow(get_number(type, x, i) / most, 2);
+    double max = 0, norm = 0;
+    for (size_t i = 0; i < n; i++) max = fmax(max, fabs(get_number(type, x, i)));
+    for (size_t i = 0; max > 0 && i < n; i++) norm += pow(get_number(type, x, i) / max, 2);
     const double factor = contractive && w.magnitude > 0 ? norm / w.squares : 1,
                  epsilon = type == TITHE_F32 ? 3e-7 : 1e-12;
     if (u)

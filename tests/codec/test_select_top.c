@@ -168,7 +168,7 @@ static void expect_few_passes(const question *q, shape s, size_t k, double passe
 static void the_largest_are_found(void **state)
 {
     (void)state;
-    double most = 0;
+    double max = 0;
     for (size_t l = 0; l < LENGTHS; l++)
         for (int s = 0; s < SHAPES; s++) {
             const size_t n = lengths[l];
@@ -180,12 +180,12 @@ static void the_largest_are_found(void **state)
                 const size_t k = level(n, i) < n ? level(n, i) : n;
                 const double passes = expect_top(&q, k);
                 expect_few_passes(&q, (shape)s, k, passes);
-                most = fmax(most, passes);
+                max = fmax(max, passes);
             }
             free(order);
             free(x);
         }
-    printf("at most %.2f passes over a vector\n", most);
+    printf("at most %.2f passes over a vector\n", max);
 }
 
 /* The k-th magnitude occurs many times: the k ends before, amid and after those that equal it. */

@@ -11,8 +11,7 @@
 static inline void mark_sampled(bool *sampled, size_t n, tithe_key key)
 {
     memset(sampled, 0, n);
-    for (int many = 0; many < 2 && n >= SELECT_SAMPLE_LEAST;
-         many++) { /* for a small k, and for a large one */
+    for (int many = 0; many < 2 && n >= SELECT_SAMPLE_MIN; many++) { /* for a small k, and for a large one */
         const size_t size = select_sample_size(n, many ? n : 1);
         for (size_t i = 0; i < size; i++) sampled[select_sample_at(key, n, size, i)] = true;
     }

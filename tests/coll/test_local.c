@@ -16,12 +16,12 @@ static void check_reduce(const tithe_collective *how, unsigned size, size_t n)
     expect(tithe_all_reduce(&comm, how, vectors, n, NULL, &error) == TITHE_OK, "%s", error.text);
     for (size_t i = 0; i < n; i++) {
         const float sum = replayed(how->name, x, size, n, i);
-        double exact = 0, most = 0;
+        double exact = 0, max = 0;
         for (unsigned r = 0; r < size; r++) {
             exact += (double)x[r * n + i];
-            most += fabs((double)x[r * n + i]);
+            max += fabs((double)x[r * n + i]);
         }
-        expect(fabs((double)sum - exact) <= size * (double)FLT_EPSILON * most,
+        expect(fabs((double)sum - exact) <= size * (double)FLT_EPSILON * max,
                "%s: the replay itself is no sum", how->name);
         for (unsigned r = 0; r < size; r++)
             expect(bits_of_float(vectors[r][i]) == bits_of_float(sum),

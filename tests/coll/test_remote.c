@@ -4,16 +4,16 @@
 #include "coll/ranks.h"
 #include "queues.h"
 
-enum { MOST_RANKS = 17 };
+enum { MAX_RANKS = 17 };
 
 typedef struct process {
     pthread_t thread;
     tithe_comm comm;
     const tithe_collective *how;
     size_t n;
-    float *vectors[MOST_RANKS], *scratch_vector;
-    uint8_t *blocks[MOST_RANKS];
-    size_t lengths[MOST_RANKS];
+    float *vectors[MAX_RANKS], *scratch_vector;
+    uint8_t *blocks[MAX_RANKS];
+    size_t lengths[MAX_RANKS];
     tithe_status status;
     tithe_error error;
 } process;
@@ -33,11 +33,11 @@ static void *gather_here(void *argument)
 }
 
 /* Processes with 1, 2, ... `most`, 1, 2, ... ranks. Returns how many there are. */
-static unsigned deal(process *all, network *net, unsigned size, unsigned most)
+static unsigned deal(process *all, network *net, unsigned size, unsigned max)
 {
     unsigned count = 0;
     for (unsigned first = 0; first < size; count++) {
-        unsigned local = 1 + count % most;
+        unsigned local = 1 + count % max;
         if (local > size - first) local = size - first;
         all[count] = (process){.comm = {.size = size,
                                         .first = first,
@@ -59,12 +59,12 @@ static void run_all(process *all, unsigned count, void *(*job)(void *))
         expect(all[p].status == TITHE_OK, "%s: %s", all[p].how->name, all[p].error.text);
 }
 
-static void check_reduce(const tithe_collective *how, unsigned size, size_t n, unsigned most)
+static void check_reduce(const tithe_collective *how, unsigned size, size_t n, unsigned max)
 {
     network net;
-    process all[MOST_RANKS];
+    process all[MAX_RANKS];
     network_open(&net, size);
-    const unsigned count = deal(all, &net, size, most);
+    const unsigned count = deal(all, &net, size, max);
     float *x = vectors_make(size, n, 2), *y = malloc((size * n + 1) * sizeof *y);
     assert_non_null(y);
     memcpy(y, x, size * n * sizeof *y);
@@ -90,7 +90,7 @@ static void check_reduce(const tithe_collective *how, unsigned size, size_t n, u
     for (size_t i = 0; i < n; i++)
         for (unsigned r = 0; r < size; r++)
             expect(bits_of_float(y[r * n + i]) == bits_of_float(replayed(how->name, x, size, n, i)),
-                   "%s, %u ranks, at most %u together: rank %u differs at %zu", how->name, size, most, r, i);
+                   "%s, %u ranks, at most %u together: rank %u differs at %zu", how->name, size, max, r, i);
     assert_true(network_is_empty(&net)); /* nothing is left over */
     network_close(&net);
     free(x);
@@ -105,7 +105,7 @@ static void sums_are_the_same_over_a_transport(void **state)
     for (const tithe_collective *const *how = tithe_collectives(); *how; how++)
         for (unsigned s = 0; (*how)->ordered && s < sizeof sizes / sizeof *sizes; s++)
             for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
-                for (unsigned most = 1; most <= 3; most++) check_reduce(*how, sizes[s], lengths[l], most);
+                for (unsigned max = 1; max <= 3; max++) check_reduce(*how, sizes[s], lengths[l], max);
 }
 
 /* Parts of several pieces, the last of which is short, and of one that is just full; parts differ by one number. */
@@ -118,12 +118,12 @@ static void long_parts_go_in_pieces(void **state)
         for (unsigned i = 0; i < 3; i++) check_reduce(ring, size, size * parts[i] + (i == 2), 1);
 }
 
-static void check_gather(const tithe_collective *how, unsigned size, unsigned most)
+static void check_gather(const tithe_collective *how, unsigned size, unsigned max)
 {
     network net;
-    process all[MOST_RANKS];
+    process all[MAX_RANKS];
     network_open(&net, size);
-    const unsigned count = deal(all, &net, size, most);
+    const unsigned count = deal(all, &net, size, max);
     for (unsigned p = 0; p < count; p++) {
         all[p].how = how;
         for (unsigned r = 0; r < size; r++) { /* block r is all r + 1, and only where r lives */
@@ -141,7 +141,7 @@ static void check_gather(const tithe_collective *how, unsigned size, unsigned mo
         for (unsigned r = 0; r < size; r++) {
             expect(bytes_are(all[p].blocks[r], all[p].lengths[r], (uint8_t)(r + 1)) &&
                        all[p].blocks[r][all[p].lengths[r]] == 0xee,
-                   "%s, %u ranks, at most %u together: block %u did not arrive", how->name, size, most, r);
+                   "%s, %u ranks, at most %u together: block %u did not arrive", how->name, size, max, r);
             free(all[p].blocks[r]);
         }
     }
@@ -154,8 +154,8 @@ static void blocks_arrive_over_a_transport(void **state)
 {
     (void)state;
     for (const tithe_collective *const *how = tithe_collectives(); *how; how++)
-        for (unsigned size = 2; (*how)->gather && size <= MOST_RANKS; size++)
-            for (unsigned most = 1; most <= 3; most++) check_gather(*how, size, most);
+        for (unsigned size = 2; (*how)->gather && size <= MAX_RANKS; size++)
+            for (unsigned max = 1; max <= 3; max++) check_gather(*how, size, max);
 }
 
 static void *broadcast_here(void *argument)
@@ -166,12 +166,12 @@ static void *broadcast_here(void *argument)
 }
 
 /* `n` is the root. Nobody else knows the length; a root that says too much is stopped by the first who hears it. */
-static void check_broadcast(unsigned size, unsigned root, unsigned most)
+static void check_broadcast(unsigned size, unsigned root, unsigned max)
 {
     network net;
-    process all[MOST_RANKS];
+    process all[MAX_RANKS];
     network_open(&net, size);
-    const unsigned count = deal(all, &net, size, most);
+    const unsigned count = deal(all, &net, size, max);
     for (unsigned p = 0; p < count; p++) {
         const tithe_comm *c = &all[p].comm;
         const bool here = root >= c->first && root < c->first + c->local;
@@ -204,7 +204,7 @@ static void a_block_reaches_everybody_over_a_transport(void **state)
     static const unsigned sizes[] = {2, 3, 4, 7, 8, 13};
     for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (unsigned root = 0; root < sizes[s]; root++)
-            for (unsigned most = 1; most <= 3; most++) check_broadcast(sizes[s], root, most);
+            for (unsigned max = 1; max <= 3; max++) check_broadcast(sizes[s], root, max);
 }
 
 /* A length that nobody could have meant is refused before anything is written. */

@@ -3,7 +3,7 @@
 #include "support.h"
 
 static const unsigned sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 32, 33, 64};
-enum { SIZES = sizeof sizes / sizeof *sizes, MOST = 64 };
+enum { SIZES = sizeof sizes / sizeof *sizes, MAX = 64 };
 
 typedef void (*schedule)(unsigned, unsigned, unsigned, tithe_move *);
 
@@ -47,7 +47,7 @@ static void every_send_has_its_receive(void **state)
     for (const tithe_collective *const *c = tithe_collectives(); *c; c++)
         for (unsigned s = 0; s < SIZES; s++) {
             const unsigned size = sizes[s];
-            tithe_move moves[MOST];
+            tithe_move moves[MAX];
             const unsigned rounds = (*c)->reduce ? (*c)->reduce_steps(size) : 0;
             for (unsigned round = 0; round < rounds; round++) {
                 for (unsigned r = 0; r < size; r++) moves[r] = move_of((*c)->reduce, size, r, round);
@@ -68,7 +68,7 @@ static void sums_count_everybody_once(void **state)
     for (const tithe_collective *const *c = tithe_collectives(); *c; c++)
         for (unsigned s = 0; (*c)->reduce && s < SIZES; s++) {
             const unsigned size = sizes[s], parts = (*c)->parts(size);
-            static uint64_t has[MOST][MOST], before[MOST][MOST]; /* bit q: rank q is in */
+            static uint64_t has[MAX][MAX], before[MAX][MAX]; /* bit q: rank q is in */
             for (unsigned r = 0; r < size; r++)
                 for (unsigned p = 0; p < parts; p++) has[r][p] = UINT64_C(1) << r;
             for (unsigned round = 0; round < (*c)->reduce_steps(size); round++) {
@@ -97,7 +97,7 @@ static void blocks_reach_everybody(void **state)
     for (const tithe_collective *const *c = tithe_collectives(); *c; c++)
         for (unsigned s = 0; (*c)->gather && s < SIZES; s++) {
             const unsigned size = sizes[s];
-            uint64_t has[MOST], before[MOST];
+            uint64_t has[MAX], before[MAX];
             for (unsigned r = 0; r < size; r++) has[r] = UINT64_C(1) << r;
             for (unsigned round = 0; round < (*c)->gather_steps(size); round++) {
                 memcpy(before, has, sizeof before);
@@ -161,7 +161,7 @@ static void check_gather(const tithe_collective *c, unsigned size, bool equal)
 {
     moved m = {0};
     tithe_rounds stated;
-    size_t blocks[MOST];
+    size_t blocks[MAX];
     for (unsigned q = 0; q < size; q++) blocks[q] = equal ? 11 : (q * 37 + 5) % 50 * (q % 3 != 1);
     for (unsigned step = 0; step < c->gather_steps(size); step++) {
         double slowest = 0;

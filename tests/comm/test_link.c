@@ -136,7 +136,7 @@ static void probes_grow_until_they_tell(void **state)
 
 /* ---- over a transport ------------------------------------------------------------------------------------- */
 
-enum { MOST_RANKS = 5, STEPS = 40, NUMBERS = 4000 };
+enum { MAX_RANKS = 5, STEPS = 40, NUMBERS = 4000 };
 
 typedef struct process {
     pthread_t thread;
@@ -200,9 +200,9 @@ static void all_ranks_hold_the_same_and_counts_stay(void **state)
 {
     (void)state;
     static const char *const collectives[] = {"ring", "tree", "star", "direct"};
-    process all[MOST_RANKS];
+    process all[MAX_RANKS];
     for (unsigned c = 0; c < 4; c++)
-        for (unsigned size = 2; size <= MOST_RANKS; size++) {
+        for (unsigned size = 2; size <= MAX_RANKS; size++) {
             const uint64_t without = run(collectives[c], size, false, all);
             const uint64_t with = run(collectives[c], size, true, all);
             expect(with == without, "%s, %u ranks: %llu bytes with updates, %llu without", collectives[c],
@@ -225,8 +225,8 @@ static void all_ranks_hold_the_same_and_counts_stay(void **state)
 static void the_same_rounds_are_timed(void **state)
 {
     (void)state;
-    process all[MOST_RANKS];
-    for (unsigned size = 2; size <= MOST_RANKS; size++) {
+    process all[MAX_RANKS];
+    for (unsigned size = 2; size <= MAX_RANKS; size++) {
         static const char *const collectives[] = {"ring", "tree", "star", "direct"};
         for (unsigned c = 0; c < 4; c++) {
             run(collectives[c], size, false, all);

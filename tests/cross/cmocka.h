@@ -69,9 +69,9 @@ static inline int cross_run(const struct CMUnitTest *tests, size_t count, int (*
 #define assert_non_null(p) cross_ask((p) != NULL, #p " is NULL")
 #define assert_int_equal(a, b) cross_ask((uintmax_t)(a) == (uintmax_t)(b), #a " is not " #b)
 #define assert_int_not_equal(a, b) cross_ask((uintmax_t)(a) != (uintmax_t)(b), #a " is " #b)
-#define assert_in_range(a, least, most)                                                    \
-    cross_ask((uintmax_t)(a) >= (uintmax_t)(least) && (uintmax_t)(a) <= (uintmax_t)(most), \
-              #a " is out of range")
+#define assert_in_range(a, min, max)                                                                     \
+    cross_ask((uintmax_t)(a) >= (uintmax_t)(min) && (uintmax_t)(a) <= (uintmax_t)(max), #a " is out of " \
+                                                                                           "range")
 /* As floats, which is what cmocka compares. */
 #define assert_float_equal(a, b, off)                                                             \
     cross_ask((float)(a) - (float)(b) <= (float)(off) && (float)(b) - (float)(a) <= (float)(off), \

@@ -183,10 +183,10 @@ static void mean_direction(const tithe_data *d, size_t begin, size_t end, double
 
 static double cosine_of_halves(const char *source)
 {
-    enum { MOST = 200 };
+    enum { MAX = 200 };
     tithe_data *d = kit_open(source);
-    double a[MOST], b[MOST], ab = 0, aa = 0, bb = 0;
-    assert_true(d->features <= MOST);
+    double a[MAX], b[MAX], ab = 0, aa = 0, bb = 0;
+    assert_true(d->features <= MAX);
     mean_direction(d, 0, d->rows / 2, a);
     mean_direction(d, d->rows / 2, d->rows, b);
     for (size_t j = 0; j < d->features; j++) {

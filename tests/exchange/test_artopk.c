@@ -2,7 +2,7 @@
  * rank keeps, and what is counted. */
 #include "exchange/group.h"
 
-enum { MOST = 8, LONGEST = 1000 };
+enum { MAX = 8, LONGEST = 1000 };
 static const unsigned sizes[] = {1, 2, 3, 4, 7, 8};
 static const size_t lengths[] = {1, 7, 1000};
 static const char *const collectives[] = {"ring", "tree", "star", "direct"};
@@ -11,11 +11,11 @@ static const char *const collectives[] = {"ring", "tree", "star", "direct"};
 typedef struct twin {
     unsigned ranks;
     size_t n, k;
-    float e[MOST][LONGEST];
+    float e[MAX][LONGEST];
     double applied[LONGEST],
-        given[LONGEST];          /* sums over all steps: ranks * update, and gamma * g of all ranks */
-    uint32_t top[MOST][LONGEST]; /* indices of each rank, ascending */
-    double energy[MOST];
+        given[LONGEST];         /* sums over all steps: ranks * update, and gamma * g of all ranks */
+    uint32_t top[MAX][LONGEST]; /* indices of each rank, ascending */
+    double energy[MAX];
 } twin;
 
 static const float *sorted_by;
@@ -52,7 +52,7 @@ static void twin_form(twin *t, const float *x, double gamma)
     }
 }
 
-static unsigned most_energy(const twin *t)
+static unsigned max_energy(const twin *t)
 {
     unsigned best = 0;
     for (unsigned r = 1; r < t->ranks; r++)
@@ -145,7 +145,7 @@ static void check_run(unsigned ranks, size_t n, const char *leader, const char *
                                     .measure = true});
     twin *t = twin_make(ranks, n, 0.05);
     double sum[LONGEST];
-    unsigned led[MOST] = {0}, turns = 0;
+    unsigned led[MAX] = {0}, turns = 0;
     account a = {0};
     for (unsigned k = 0; k < steps; k++) {
         const double gamma = k < 4 ? 0.25 : 0.0625;
@@ -156,7 +156,7 @@ static void check_run(unsigned ranks, size_t n, const char *leader, const char *
         const tithe_exchange_record last = last_of(g->ex);
         const rule how = strcmp(last.reason, "variance") == 0 ? VARIANCE : ROUND_ROBIN;
         if (strcmp(leader, "auto") != 0) assert_string_equal(last.reason, leader);
-        const unsigned wanted_leader = how == VARIANCE ? most_energy(t) : turns++ % ranks;
+        const unsigned wanted_leader = how == VARIANCE ? max_energy(t) : turns++ % ranks;
         expect(last.leader == (int)wanted_leader, "%s, %u ranks, step %u: rank %d leads, not %u", leader,
                ranks, k, last.leader, wanted_leader);
         led[last.leader]++;
@@ -257,7 +257,7 @@ static void check_quantized(const char *spec, unsigned ranks, size_t n, const ch
         group_finish(g);
         const unsigned who = (unsigned)last_of(g->ex).leader;
         assert_string_equal(last_of(g->ex).collective, "direct");
-        assert_int_equal(who, strcmp(leader, "variance") == 0 ? most_energy(t) : k % ranks);
+        assert_int_equal(who, strcmp(leader, "variance") == 0 ? max_energy(t) : k % ranks);
         uint32_t at[LONGEST];
         memcpy(at, t->top[who], sizeof at);
         twin_apply(t, who, sum);

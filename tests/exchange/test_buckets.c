@@ -18,19 +18,19 @@ static void test_layout(void **state)
     dice d = {5};
     for (int trial = 0; trial < 2000; trial++) {
         size_t lengths[12], begins[4000], n = 0;
-        const size_t count = 1 + roll_below(&d, 12), most = 1 + roll_below(&d, 90);
+        const size_t count = 1 + roll_below(&d, 12), max = 1 + roll_below(&d, 90);
         for (size_t l = 0; l < count; l++) n += lengths[l] = roll_below(&d, 8) ? roll_below(&d, 300) : 0;
-        const size_t buckets = ti_buckets_layout(n, lengths, count, 4 * most, NULL);
-        assert_int_equal(ti_buckets_layout(n, lengths, count, 4 * most, begins), buckets);
+        const size_t buckets = ti_buckets_layout(n, lengths, count, 4 * max, NULL);
+        assert_int_equal(ti_buckets_layout(n, lengths, count, 4 * max, begins), buckets);
         assert_int_equal(begins[0], 0);
         assert_int_equal(begins[buckets], n);
         for (size_t b = 0; b < buckets; b++) {
             assert_true(begins[b] <= begins[b + 1]);
-            assert_true(begins[b + 1] - begins[b] <= most);
+            assert_true(begins[b + 1] - begins[b] <= max);
         }
         /* a layer that fits is never cut */
         for (size_t l = 0, at = 0; l < count; at += lengths[l++])
-            for (size_t b = 1; b < buckets && lengths[l] <= most; b++)
+            for (size_t b = 1; b < buckets && lengths[l] <= max; b++)
                 assert_false(begins[b] > at && begins[b] < at + lengths[l]);
     }
     size_t begins[16];

@@ -21,7 +21,7 @@ static void check_ec(const char *spec, bool measure)
     for (unsigned k = 0; k < STEPS; k++) {
         const double gamma = gamma_at(k);
         float *x = gradients_make(RANKS, N, k);
-        double energy = 0, unsent = 0, most = 0;
+        double energy = 0, unsent = 0, max = 0;
         memset(u, 0, sizeof u);
         for (unsigned r = 0; r < RANKS; r++) {
             for (size_t i = 0; i < N; i++) e[r][i] += (float)gamma * x[r * N + i];
@@ -34,7 +34,7 @@ static void check_ec(const char *spec, bool measure)
                 u[i] += (float)(1.0 / RANKS) * v[i];
             }
             unsent += own / RANKS;
-            most = fmax(most, own);
+            max = fmax(max, own);
         }
         group_put_all(g, x, gamma);
         group_finish(g);
@@ -47,9 +47,9 @@ static void check_ec(const char *spec, bool measure)
         if (measure)
             expect(fabs(last.energy - energy) <= 1e-6 * energy &&
                        fabs(last.unsent - unsent) <= 1e-6 * unsent + 1e-30 && last.residual == last.unsent &&
-                       fabs(last.unsent_most - most) <= 1e-6 * most + 1e-30,
+                       fabs(last.unsent_max - max) <= 1e-6 * max + 1e-30,
                    "%s: energy %g (%g), unsent %g (%g), most %g (%g)", spec, last.energy, energy, last.unsent,
-                   unsent, last.unsent_most, most);
+                   unsent, last.unsent_max, max);
         free(x);
     }
     if (measure) {

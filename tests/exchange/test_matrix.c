@@ -6,9 +6,9 @@
 
 /* A watched run is ten and a hundred times slower, and asks about threads and memory, not about lengths. */
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
-enum { MOST = 8, STEPS = 2, MANY = 100000 };
+enum { MAX = 8, STEPS = 2, MANY = 100000 };
 #else
-enum { MOST = 8, STEPS = 2, MANY = 1000000 };
+enum { MAX = 8, STEPS = 2, MANY = 1000000 };
 #endif
 static const unsigned sizes[] = {2, 3, 4, 7, 8};
 static const size_t lengths[] = {1, 7, 1000, MANY};
@@ -66,7 +66,7 @@ static void run_apart(const wanted *w, network *net, process *all)
 static void check_case(const wanted *w)
 {
     network net;
-    static process all[MOST];
+    static process all[MAX];
     run_apart(w, &net, all);
     group *here = group_make(w);
     double *applied = calloc(w->n, sizeof *applied), *given = calloc(w->n, sizeof *given);
@@ -132,7 +132,7 @@ static void sums_are_right_everywhere(void **state)
 {
     (void)state;
     for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
-        for (unsigned k = 0; k < STEPS; k++) gradients[l][k] = gradients_make(MOST, lengths[l], k);
+        for (unsigned k = 0; k < STEPS; k++) gradients[l][k] = gradients_make(MAX, lengths[l], k);
     for (const tithe_scheme *const *s = tithe_schemes(); *s; s++) {
         const bool artopk = strcmp((*s)->name, "artopk") == 0;
         if (!artopk) check_collectives(*s, (wanted){.codec = "all|raw"});

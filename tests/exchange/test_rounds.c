@@ -6,7 +6,7 @@
 #include "queues.h"
 #include "serve/serve.h"
 
-enum { MOST = 9, STEPS = 3 };
+enum { MAX = 9, STEPS = 3 };
 
 static const tithe_link latencies = {.latency = 1, .bandwidth = INFINITY}; /* counts rounds */
 static const tithe_link bytes = {.latency = 0, .bandwidth = 1};            /* counts bytes */
@@ -102,7 +102,7 @@ typedef struct outcome {
 /* With a process for each rank; the server, where it is apart, is sent home after all was read off. */
 static outcome run_on(const variant *v, tithe_link link)
 {
-    static process all[MOST + 1];
+    static process all[MAX + 1];
     network net;
     outcome o = {0};
     const unsigned ranks = v->w.ranks, count = ranks + v->apart;
@@ -205,8 +205,8 @@ static bool longest_meet(const variant *v)
 static void compare(const variant *v, const char *what, double did, double says, double slack, bool exact)
 {
     const wanted *w = &v->w;
-    const double least = exact ? says * (1 - 1e-12) : 0.45 * says;
-    expect(did <= says * (1 + 1e-12) + slack && did >= least - slack,
+    const double min = exact ? says * (1 - 1e-12) : 0.45 * says;
+    expect(did <= says * (1 + 1e-12) + slack && did >= min - slack,
            "%s %s over %s (%s), %u ranks%s, n = %zu: %s %.12g, stated %.12g", w->codec, w->scheme,
            w->collective, w->leader ? w->leader : "-", w->ranks,
            v->apart   ? " and a server"
@@ -253,7 +253,7 @@ static void check_scheme(const tithe_scheme *scheme, wanted w)
         if (!tithe_scheme_collective(scheme, *name)->ordered) continue;
         if (strchr(w.codec, '|') && scheme->forms && strcmp(*name, "direct") != 0) continue;
         w.collective = *name;
-        for (w.ranks = 1; w.ranks <= MOST; w.ranks++)
+        for (w.ranks = 1; w.ranks <= MAX; w.ranks++)
             for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
                 w.n = lengths[l];
                 check_case(&(variant){.w = w, .steps = STEPS});
@@ -287,7 +287,7 @@ static void what_is_stated_is_what_runs(void **state)
 static void long_parts_go_in_turns(void **state)
 {
     (void)state;
-    for (unsigned ranks = 2; ranks <= MOST; ranks++) {
+    for (unsigned ranks = 2; ranks <= MAX; ranks++) {
         const wanted w = {.codec = "all|raw",
                           .scheme = "dense",
                           .collective = "direct",
@@ -315,7 +315,7 @@ static void owners_state_theirs(void **state)
     static const char *const collectives[] = {"ring", "direct"};
     for (size_t c = 0; c < sizeof frames / sizeof *frames; c++)
         for (unsigned over = 0; over < 2; over++)
-            for (unsigned ranks = 1; ranks <= MOST; ranks++) {
+            for (unsigned ranks = 1; ranks <= MAX; ranks++) {
                 wanted w = frames[c];
                 const size_t lengths[] = {1, (size_t)512 * ranks, (size_t)512 * ranks - 100};
                 w.scheme = "shards";

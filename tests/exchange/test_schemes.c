@@ -88,7 +88,7 @@ static void check_gather(const char *spec, unsigned ranks)
     double sent = 0;
     for (unsigned k = 0; k < STEPS; k++) {
         float *x = gradients_make(ranks, N, k), v[N], u[N] = {0};
-        double step_bytes = 0, entries = 0, least = INFINITY, most = 0;
+        double step_bytes = 0, entries = 0, min = INFINITY, max = 0;
         const float weight = (float)(gamma_of_step[k] / ranks);
         for (unsigned r = 0; r < ranks; r++) {
             const tithe_frame_info info = message(g->codec, k, r, 0, x + r * N, N, v);
@@ -97,8 +97,8 @@ static void check_gather(const char *spec, unsigned ranks)
             a.cost += packets((double)info.bytes);
             a.paper += tithe_codec_paper_bits(g->codec, N, info.entries);
             entries += (double)info.entries;
-            least = fmin(least, (double)info.entries);
-            most = fmax(most, (double)info.entries);
+            min = fmin(min, (double)info.entries);
+            max = fmax(max, (double)info.entries);
         }
         group_put_all(g, x, gamma_of_step[k]);
         group_finish(g);
@@ -111,8 +111,8 @@ static void check_gather(const char *spec, unsigned ranks)
         check_totals(g, &a, spec);
         sent += (ranks - 1) * (4.0 * ranks + step_bytes);
         const tithe_exchange_record last = last_of(g->ex);
-        assert_true(fabs(last.level - entries / ranks) < 1e-9 && last.level_least == least &&
-                    last.level_most == most);
+        assert_true(fabs(last.level - entries / ranks) < 1e-9 && last.level_least == min &&
+                    last.level_most == max);
         assert_true(isnan(last.energy) && isnan(last.unsent) && isnan(last.residual)); /* was not asked for */
         assert_string_equal(last.collective, "allgather");
         free(x);

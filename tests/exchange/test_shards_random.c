@@ -73,10 +73,10 @@ static void check_two_ways(const char *codec, const char *downlink, double range
         error += m->squares[i] / TRIALS;
         whole += m->total[i] * m->total[i];
     }
-    const double most = back * whole + (1 + back) * up * m->each;
+    const double max = back * whole + (1 + back) * up * m->each;
     expect_unbiased(m, range, codec);
-    expect(error <= 1.02 * most, "%s, then %s: an error of %g, where %g is claimed", codec,
-           downlink ? downlink : "the same", error, most);
+    expect(error <= 1.02 * max, "%s, then %s: an error of %g, where %g is claimed", codec,
+           downlink ? downlink : "the same", error, max);
     free(m);
 }
 

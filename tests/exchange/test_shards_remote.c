@@ -4,7 +4,7 @@
 #include "exchange/group.h"
 #include "queues.h"
 
-enum { MOST = 7, N = 5003, STEPS = 4 };
+enum { MAX = 7, N = 5003, STEPS = 4 };
 
 /* ---- ranks in threads ------------------------------------------------------------------------------------- */
 
@@ -65,7 +65,7 @@ static void create(const setting *s, tithe_exchange_config *config, group *g)
 
 static process *start(const setting *s, const tithe_transport *transport, void *self)
 {
-    process *all = calloc(MOST, sizeof *all);
+    process *all = calloc(MAX, sizeof *all);
     for (unsigned r = 0; r < s->w.ranks; r++) {
         tithe_exchange_config config;
         process *p = &all[r];

@@ -81,7 +81,7 @@ static void nothing_gets_lost_in_200_steps(void **state)
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
         tithe_codec *codec = codec_with(specs[s], (tithe_codec_options){TITHE_F32, true, false});
         feedback f = feedback_make(codec, N);
-        double in[N] = {0}, out[N] = {0}, most = 0;
+        double in[N] = {0}, out[N] = {0}, max = 0;
         memset(f.r.x, 0, N * sizeof(float));
         for (uint32_t step = 0; step < STEPS; step++) {
             float y[N] = {0};
@@ -95,12 +95,12 @@ static void nothing_gets_lost_in_200_steps(void **state)
                    "%s: refused", specs[s]);
             for (size_t i = 0; i < N; i++) {
                 out[i] += (double)y[i];
-                most = fmax(most, fabs((double)y[i]) + fabs((double)((float *)f.r.x)[i]));
+                max = fmax(max, fabs((double)y[i]) + fabs((double)((float *)f.r.x)[i]));
             }
         }
         for (size_t i = 0; i < N; i++) {
             const double left = (double)((float *)f.r.x)[i];
-            expect(fabs(in[i] - out[i] - left) < STEPS * 4 * 0x1p-24 * most,
+            expect(fabs(in[i] - out[i] - left) < STEPS * 4 * 0x1p-24 * max,
                    "%s: %.9g came in, %.9g was sent, %.9g left", specs[s], in[i], out[i], left);
         }
         feedback_free(&f);
@@ -143,7 +143,7 @@ static void top_k_contracts_what_is_kept(void **state)
     feedback f = feedback_make(codec, N);
     memset(f.r.x, 0, N * sizeof(float));
     const double contraction = sqrt(1 - (double)K / N);
-    double largest = 0, most = 0;
+    double largest = 0, max = 0;
     for (uint32_t step = 0; step < 200; step++) {
         fill_kind(TITHE_F32, step % 3 ? GAUSSIAN : ALL_EQUAL, f.g, N, step);
         f.r.call.step = step;
@@ -154,10 +154,10 @@ static void top_k_contracts_what_is_kept(void **state)
         assert_int_equal(ec(&f, f.g), TITHE_OK);
         assert_int_equal(f.r.info.entries, K);
         assert_true(squared(f.r.x, N) <= (1 - (double)K / N) * squared(f.v, N) * (1 + 1e-6));
-        most = fmax(most, sqrt(squared(f.r.x, N)));
-        assert_true(most <= largest / (1 / contraction - 1) * (1 + 1e-6));
+        max = fmax(max, sqrt(squared(f.r.x, N)));
+        assert_true(max <= largest / (1 / contraction - 1) * (1 + 1e-6));
     }
-    assert_true(most >
+    assert_true(max >
                 largest); /* more than one step's worth was kept at times: the bound was put to the test */
     feedback_free(&f);
     tithe_codec_free(codec);

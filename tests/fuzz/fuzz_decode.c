@@ -3,7 +3,7 @@
  * input: codec | form | n, 2 bytes | entries, 2 bytes | coding of the indices | s | payload */
 #include "fuzz.h"
 
-enum { PREFIX = 8, MOST_NUMBERS = 5000, MOST_HEADER = 64 };
+enum { PREFIX = 8, MAX_NUMBERS = 5000, MAX_HEADER = 64 };
 
 static uint8_t *put_number(uint8_t *p, uint32_t v)
 {
@@ -16,7 +16,7 @@ static uint8_t *put_number(uint8_t *p, uint32_t v)
 static size_t forge_header(const tithe_codec *codec, const tithe_call *call, size_t n, size_t count,
                            uint8_t coding, uint8_t *header)
 {
-    uint8_t empty[MOST_HEADER], *p = header;
+    uint8_t empty[MAX_HEADER], *p = header;
     tithe_frame_info info;
     tithe_error error = {0};
     const tithe_index_source source = tithe_codec_selector(codec)->source;
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < PREFIX) return 0;
     const tithe_codec *codec = fuzz_open_codec(data[0]);
     const bool all = tithe_codec_selector(codec)->source == TITHE_INDICES_ALL;
-    const size_t n = (data[2] | (size_t)data[3] << 8) % (MOST_NUMBERS + 1);
+    const size_t n = (data[2] | (size_t)data[3] << 8) % (MAX_NUMBERS + 1);
     const size_t count = all ? n : (data[4] | (size_t)data[5] << 8) % (n + 1);
 
     uint32_t *given = fuzz_alloc(n * sizeof *given);
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     call.scratch_size = tithe_codec_scratch(codec, n);
     call.scratch = fuzz_alloc(call.scratch_size);
 
-    uint8_t header[MOST_HEADER];
+    uint8_t header[MAX_HEADER];
     const size_t head = forge_header(codec, &call, n, count, data[6], header);
     const size_t length = head + (size - PREFIX) + 4;
     uint8_t *frame = fuzz_alloc(length);

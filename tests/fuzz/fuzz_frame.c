@@ -3,7 +3,7 @@
  * The bytes are taken as they are, and once more with the checksum that fits them, since no fuzzer finds that. */
 #include "fuzz.h"
 
-enum { MOST_NUMBERS = 1 << 20 }; /* y would be too large for a fuzzer, not for the format */
+enum { MAX_NUMBERS = 1 << 20 }; /* y would be too large for a fuzzer, not for the format */
 
 static void take_frame(const uint8_t *frame, size_t length)
 {
@@ -22,7 +22,7 @@ static void take_frame(const uint8_t *frame, size_t length)
         insist(made == TITHE_E_CORRUPT && !codec, "a header names a codec or is corrupt");
         return;
     }
-    if (h.n <= MOST_NUMBERS) {
+    if (h.n <= MAX_NUMBERS) {
         uint32_t *given = fuzz_alloc(h.entries * sizeof *given);
         for (size_t i = 0; i < h.entries; i++) given[i] = (uint32_t)(h.n - h.entries + i);
         tithe_call call = {.seed = 1, .given = given, .given_count = h.entries};

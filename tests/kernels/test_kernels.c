@@ -116,15 +116,15 @@ static void the_largest_magnitude_in(const kernels *k)
         double y[LONGEST + 1] = {0};
         fill(x, n, &d, 200); /* denormals among them */
         for (size_t at = 0; at < n; at++) {
-            float most = 0;
+            float max = 0;
             for (size_t i = 0; i < n; i++) {
                 y[i] = (double)x[i];
-                if (fabsf(x[i]) > most) most = fabsf(x[i]);
+                if (fabsf(x[i]) > max) max = fabsf(x[i]);
             }
-            assert_true(k->max_abs(x, n) == most);
-            assert_true(ti_norm_max(TITHE_F32, x, n) == (double)most);
-            assert_true(ti_norm_max(TITHE_F64, y, n) == (double)most);
-            x[at] = nextafterf(at % 2 ? -most : most,
+            assert_true(k->max_abs(x, n) == max);
+            assert_true(ti_norm_max(TITHE_F32, x, n) == (double)max);
+            assert_true(ti_norm_max(TITHE_F64, y, n) == (double)max);
+            x[at] = nextafterf(at % 2 ? -max : max,
                                at % 2 ? -INFINITY
                                       : INFINITY); /* the next maximum, at every place and of either sign */
         }

@@ -29,7 +29,7 @@ static void reduce(vector_kind kind, size_t n, unsigned place)
     const float *x = input(kind, n, place);
     const size_t first = ti_kernels_ref.find_nonfinite(x, n);
     const double magnitudes = ti_kernels_ref.sum_abs(x, n), squares = ti_kernels_ref.sum_squares(x, n);
-    const uint32_t most = bits_of_float(ti_kernels_ref.max_abs(x, n));
+    const uint32_t max = bits_of_float(ti_kernels_ref.max_abs(x, n));
     for (size_t t = 0; t < running_count; t++) {
         const kernels *k = running[t];
         here.table = k->name;
@@ -38,7 +38,7 @@ static void reduce(vector_kind kind, size_t n, unsigned place)
         expect_double("the sum of magnitudes", k->sum_abs(x, n), magnitudes);
         expect_double("the sum of squares", k->sum_squares(x, n), squares);
         const uint32_t got = bits_of_float(k->max_abs(x, n));
-        expect_here(got == most, "the largest magnitude: %08x instead of %08x", got, most);
+        expect_here(got == max, "the largest magnitude: %08x instead of %08x", got, max);
     }
 }
 
@@ -240,22 +240,22 @@ static uint32_t crc_step(uint32_t crc, uint8_t byte)
 static void checksums(void **state)
 {
     (void)state;
-    enum { MOST = 4096 * 3 };
+    enum { MAX = 4096 * 3 };
     here.function = "crc32c";
     dice d = {6};
-    uint8_t *data = second_field.end - MOST;
-    for (size_t i = 0; i < MOST; i++) data[i] = (uint8_t)roll(&d);
+    uint8_t *data = second_field.end - MAX;
+    for (size_t i = 0; i < MAX; i++) data[i] = (uint8_t)roll(&d);
     for (const kernels *const *t = ti_kernel_tables(); *t; t++) {
         if (!(*t)->runs_here()) continue;
         here.table = (*t)->name;
         uint32_t wanted = 0xffffffff;
-        for (size_t n = 0; n <= MOST; n++) {
+        for (size_t n = 0; n <= MAX; n++) {
             here.n = n;
             expect_here((*t)->crc32c(0xffffffff, data, n) == wanted, "not what the polynomial says");
-            if (n < MOST) wanted = crc_step(wanted, data[n]);
+            if (n < MAX) wanted = crc_step(wanted, data[n]);
         }
         for (int trial = 0; trial < 3000; trial++) { /* in two parts, from anywhere to anywhere */
-            const size_t begin = roll_below(&d, MOST), n = here.n = roll_below(&d, MOST - begin + 1);
+            const size_t begin = roll_below(&d, MAX), n = here.n = roll_below(&d, MAX - begin + 1);
             const size_t split = roll_below(&d, n + 1);
             const uint32_t start = (uint32_t)roll(&d);
             const uint32_t whole = ti_kernels_ref.crc32c(start, data + begin, n);

@@ -2,7 +2,7 @@
  * that defines them (docs/format.md, section 4). */
 #include "kernels/tables.h"
 
-enum { MOST_BYTES = 1 << 17 };
+enum { MAX_BYTES = 1 << 17 };
 
 static fenced index_field;
 static output stream;
@@ -11,7 +11,7 @@ static int setup(void **state)
 {
     tables_setup(state);
     index_field = fenced_make(LONGEST * 4);
-    stream = output_make("the stream", MOST_BYTES);
+    stream = output_make("the stream", MAX_BYTES);
     return 0;
 }
 
@@ -103,11 +103,11 @@ static void counting(void **state)
 static void put_down(vector_kind kind, size_t n, unsigned place)
 {
     const uint32_t *indices = draw_indices(kind, n, place);
-    static uint8_t page[MOST_BYTES];
+    static uint8_t page[MAX_BYTES];
     for (unsigned shift = (unsigned)(n + place) % 3; shift < 32; shift += 3)
         for (int three = 0; three < (shift < 31 ? 2 : 1); three++) {
             const uint64_t size = (n * shift + page_bits(indices, n, shift, three) + 7) / 8;
-            if (size > (n <= SHORT ? 2000 : MOST_BYTES)) continue; /* nobody would write it so */
+            if (size > (n <= SHORT ? 2000 : MAX_BYTES)) continue; /* nobody would write it so */
             say(shift, three);
             memset(page, 0, size);
             page_write(indices, n, shift, three, page);

@@ -115,9 +115,9 @@ static void levels(void **state)
 static void levels_at_the_edges(void **state)
 {
     (void)state;
-    enum { MOST = 4096 };
-    float *x = (void *)fenced_place(&vector_field, MOST * 4, 4, AT_FRONT);
-    uint32_t *random = (void *)fenced_place(&random_field, MOST * 4, 4, AT_FRONT);
+    enum { MAX = 4096 };
+    float *x = (void *)fenced_place(&vector_field, MAX * 4, 4, AT_FRONT);
+    uint32_t *random = (void *)fenced_place(&random_field, MAX * 4, 4, AT_FRONT);
     here.function = "a level kernel at an edge";
     for (size_t j = 0; j < GRIDS; j++) {
         const grid *q = &grids[j];

@@ -71,12 +71,12 @@ static void sparse_rows_are_multiplied_in_order(void **state)
 {
     (void)state;
     here.function = "sparse_dot";
-    enum { D = 700, MOST = 90 };
+    enum { D = 700, MAX = 90 };
     dice d = {17};
     double *x = (void *)fenced_place(&x_field, D * 8, 8, AT_END);
     for (size_t i = 0; i < D; i++) x[i] = ldexp(roll_gauss(&d), (int)roll_below(&d, 60) - 30);
     x[3] = INFINITY; /* in no row: nobody may multiply it by zero */
-    for (size_t n = 0; n <= MOST; n++)
+    for (size_t n = 0; n <= MAX; n++)
         for (int trial = 0; trial < 20; trial++) {
             uint32_t *indices = (void *)fenced_place(&row_field[0], n * 4, 4, trial % 2 ? AT_END : AT_FRONT);
             float *values = (void *)fenced_place(&row_field[1], n * 4, 4, trial % 2 ? AT_END : AT_FRONT);
@@ -108,17 +108,17 @@ static void logistic_is_right_everywhere(void **state)
     (void)state;
     here.function = "logistic";
     dice d = {11};
-    enum { MOST = MARGINS + 1000 };
-    static double products[MOST], labels[MOST], losses[MOST], slopes[MOST];
-    for (int i = 0; i < MOST; i++) {
+    enum { MAX = MARGINS + 1000 };
+    static double products[MAX], labels[MAX], losses[MAX], slopes[MAX];
+    for (int i = 0; i < MAX; i++) {
         labels[i] = roll(&d) & 1 ? 1 : -1;
         products[i] = i < MARGINS ? labels[i] * margins[i] : roll_gauss(&d) * exp(3 * roll_gauss(&d));
     }
     for (const kernels *const *t = ti_kernel_tables(); *t; t++) {
         if (!(*t)->runs_here()) continue;
         here.table = (*t)->name;
-        (*t)->logistic(products, labels, MOST, losses, slopes);
-        for (int i = 0; i < MOST; i++) {
+        (*t)->logistic(products, labels, MAX, losses, slopes);
+        for (int i = 0; i < MAX; i++) {
             const long double m = (long double)labels[i] * (long double)products[i];
             const long double loss = m > 0 ? log1pl(expl(-m)) : -m + log1pl(expl(m));
             const long double slope = -(long double)labels[i] / (1 + expl(m));
@@ -147,18 +147,18 @@ static void logistic_has_the_same_bits_in_every_table(void **state)
 {
     (void)state;
     here.function = "logistic";
-    enum { MOST = 4000 };
-    static double products[MOST], labels[MOST], losses[2][MOST], slopes[2][MOST];
+    enum { MAX = 4000 };
+    static double products[MAX], labels[MAX], losses[2][MAX], slopes[2][MAX];
     dice d = {12};
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < MAX; i++) {
         labels[i] = roll(&d) & 1 ? 1 : -1;
         products[i] = i < MARGINS ? margins[i] : 10 * roll_gauss(&d);
     }
-    ti_kernels_ref.logistic(products, labels, MOST, losses[0], slopes[0]);
+    ti_kernels_ref.logistic(products, labels, MAX, losses[0], slopes[0]);
     for (size_t t = 0; t < running_count; t++) {
         here.table = running[t]->name;
-        running[t]->logistic(products, labels, MOST, losses[1], slopes[1]);
-        for (int i = 0; i < MOST; i++) {
+        running[t]->logistic(products, labels, MAX, losses[1], slopes[1]);
+        for (int i = 0; i < MAX; i++) {
             expect_double("a loss", losses[1][i], losses[0][i]);
             expect_double("a slope", slopes[1][i], slopes[0][i]);
         }

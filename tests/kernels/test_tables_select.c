@@ -21,7 +21,7 @@ typedef struct select_case {
     const float *x, *g;
     size_t n, capacity;
     float gamma;
-    uint32_t first, least;
+    uint32_t first, min;
     bool many; /* expected to survive */
 } select_case;
 
@@ -35,7 +35,7 @@ static size_t run(const kernels *k, const select_case *c, uint8_t *x, uint8_t *t
         .source = {(void *)x, c->g, c->gamma},
         .n = c->n,
         .first = c->first,
-        .least = c->least,
+        .min = c->min,
         .indices = (void *)to_indices,
         .values = (void *)to_values,
         .capacity = c->capacity,
@@ -59,7 +59,7 @@ static void expect_sound(const select_case *c, size_t count, bool finite)
         const float kept = isfinite(v) ? v : c->g ? kept_of_overflow(c->x[i], c->gamma * c->g[i]) : c->x[i];
         expect_here(bits_of_float(left[i]) == bits_of_float(kept), "lane %zu was left %a", i,
                     (double)left[i]);
-        if ((bits & 0x7fffffffu) < c->least) continue;
+        if ((bits & 0x7fffffffu) < c->min) continue;
         if (found < c->capacity)
             expect_here(at[found] == c->first + i && bits_of_float(value[found]) == bits,
                         "survivor %zu should be place %zu", found, i);
@@ -72,7 +72,7 @@ static void expect_sound(const select_case *c, size_t count, bool finite)
 static size_t expect_equal_if(const select_case *c, unsigned place)
 {
     snprintf(here.more, sizeof here.more, ", %s, at least %08x, room for %zu, %s expected",
-             c->g ? "with gradient" : "no gradient", c->least, c->capacity, c->many ? "many" : "few");
+             c->g ? "with gradient" : "no gradient", c->min, c->capacity, c->many ? "many" : "few");
     output_place(&vector, c->n * 4, 4, place);
     output_place(&indices, (c->capacity + SLACK) * 4, 4, (place + 3) % PLACES);
     output_place(&values, (c->capacity + SLACK) * 4, 4, (place + 7) % PLACES);
@@ -121,13 +121,13 @@ static void choose(vector_kind kind, size_t n, unsigned place)
     memcpy(g, vector_of(other, 3 * n), n * 4);
     const float *x = vector_of(kind, n + place);
     const uint32_t some = common_magnitude(x, n, 1 + n % 3), few = common_magnitude(x, n, 50);
-    const uint32_t least[] = {0, 1, some, some + 1, few, few + 1, 0x7f800000u, 0x7fffffffu, 0x80000000u};
+    const uint32_t min[] = {0, 1, some, some + 1, few, few + 1, 0x7f800000u, 0x7fffffffu, 0x80000000u};
     for (unsigned flags = 0; flags < 2; flags++) {
         select_case c = {.x = x, .g = flags ? g : NULL, .n = n, .gamma = n % 2 ? 1 : 0.3f};
         c.first = n % 3 == 0 ? 0 : n % 3 == 1 ? 12345 : (uint32_t)(UINT32_MAX - n);
-        for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
+        for (size_t i = 0; i < sizeof min / sizeof *min; i++) {
             if (n <= SHORT && (i + n + place) % 3) continue; /* each length meets them all at some place */
-            c.least = least[i];
+            c.min = min[i];
             c.capacity = n;
             const size_t count = expect_equal(&c, place);
             const size_t tight[] = {count, count ? count - 1 : 0, count / 2, 0};
@@ -156,9 +156,9 @@ static void any_room_will_do(void **state)
     for (size_t j = 0; j < 4; j++)
         for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
             for (int level = 0; level < 3; level++) {
-                static const uint32_t least[] = {0, 0x3f800000u,
-                                                 0x40300000u}; /* all, a third, six in a thousand */
-                const select_case c = {.x = x, .n = lengths[j], .capacity = rooms[i], .least = least[level]};
+                static const uint32_t min[] = {0, 0x3f800000u,
+                                               0x40300000u}; /* all, a third, six in a thousand */
+                const select_case c = {.x = x, .n = lengths[j], .capacity = rooms[i], .min = min[level]};
                 here.n = c.n;
                 expect_equal(&c, (unsigned)(i + j) % PLACES);
             }
@@ -184,7 +184,7 @@ static void survivors_may_crowd(void **state)
                     x[i] = (keep ? 2 : 0.5f) * (i % 2 ? 1 : -1);
                     count += keep;
                 }
-                select_case c = {.x = x, .g = flags & 1 ? g : NULL, .n = n, .gamma = 1, .least = 0x3fc00000u};
+                select_case c = {.x = x, .g = flags & 1 ? g : NULL, .n = n, .gamma = 1, .min = 0x3fc00000u};
                 c.capacity = flags & 4 ? count - 1 : count;
                 assert_true(expect_equal(&c, (part + flags) % PLACES) == count);
             }
@@ -223,14 +223,13 @@ static void sift(vector_kind kind, size_t n, unsigned place)
         memcpy(from, x, n * 4);
         output_place(&indices, (n + SLACK) * 4, 4, (place + 7) % PLACES);
         output_reset(indices.wanted, &indices, NULL);
-        const uint32_t least = limits[(i + n) % (i + 1)];
+        const uint32_t min = limits[(i + n) % (i + 1)];
         size_t above, got_above;
-        const size_t count =
-            ti_kernels_ref.collect(from, n, least, limits[i], (void *)indices.wanted, &above);
+        const size_t count = ti_kernels_ref.collect(from, n, min, limits[i], (void *)indices.wanted, &above);
         size_t plain = 0, larger = 0;
         for (size_t j = 0; j < n; j++) {
             const uint32_t magnitude = bits_of_float(x[j]) & 0x7fffffffu;
-            plain += magnitude >= least && magnitude <= limits[i];
+            plain += magnitude >= min && magnitude <= limits[i];
             larger += magnitude > limits[i];
         }
         expect_here(count == plain && above == larger, "collect of ref: %zu and %zu instead of %zu and %zu",
@@ -238,8 +237,7 @@ static void sift(vector_kind kind, size_t n, unsigned place)
         for (size_t t = 0; t < running_count; t++) {
             here.table = running[t]->name;
             output_reset(indices.got, &indices, NULL);
-            const size_t got =
-                running[t]->collect(from, n, least, limits[i], (void *)indices.got, &got_above);
+            const size_t got = running[t]->collect(from, n, min, limits[i], (void *)indices.got, &got_above);
             expect_here(got == count && got_above == above, "collect: %zu and %zu instead of %zu and %zu",
                         got, got_above, count, above);
             expect_output(&indices, count * 4);

@@ -25,7 +25,7 @@ static inline tithe_train_options train_defaults(void)
     return o;
 }
 
-enum { MOST_RECORDS = 4096 };
+enum { MAX_RECORDS = 4096 };
 
 /* One run: set `o`, call run_it, look. */
 typedef struct trial {
@@ -35,7 +35,7 @@ typedef struct trial {
     tithe_train_facts facts; /* what they point to is gone after the run */
     tithe_problem problem;
     size_t count;
-    tithe_trace_record records[MOST_RECORDS];
+    tithe_trace_record records[MAX_RECORDS];
     double x[1024];
 } trial;
 
@@ -49,7 +49,7 @@ static inline void trial_begin(void *context, const tithe_train_facts *facts)
 static inline bool trial_record(void *context, const tithe_trace_record *record)
 {
     trial *t = context;
-    if (t->count < MOST_RECORDS) t->records[t->count++] = *record;
+    if (t->count < MAX_RECORDS) t->records[t->count++] = *record;
     return true;
 }
 

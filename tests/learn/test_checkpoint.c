@@ -148,7 +148,7 @@ static void expect_same(const trial *whole, const trial *resumed, const char *wh
         {a->kept_mean, b->kept_mean},
         {a->kept_least, b->kept_least},
         {a->speedup_mean, b->speedup_mean},
-        {a->residual_most, b->residual_most},
+        {a->residual_max, b->residual_max},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         expect(memcmp(&numbers[i][0], &numbers[i][1], sizeof(double)) == 0,

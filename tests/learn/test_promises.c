@@ -138,7 +138,7 @@ static void check_bound(const char *estimator, const char *sampling, const char 
     t->o.average = "weighted";
     t->o.l2 = 0.01;
     t->o.steps = 4000;
-    static double gaps[MOST_RECORDS];
+    static double gaps[MAX_RECORDS];
     memset(gaps, 0, sizeof gaps);
     size_t count = 0;
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
@@ -147,10 +147,10 @@ static void check_bound(const char *estimator, const char *sampling, const char 
         count = t->count;
         for (size_t i = 0; i < count; i++) gaps[i] += t->records[i].average_gap / SEEDS;
         if (strncmp(codec, "threshold", 9) == 0)
-            expect(t->result.residual_most <= 1 + 1e-5 && t->result.residual_most > 0,
-                   "%s: |e|^2 is %g of its bound", codec, t->result.residual_most);
+            expect(t->result.residual_max <= 1 + 1e-5 && t->result.residual_max > 0,
+                   "%s: |e|^2 is %g of its bound", codec, t->result.residual_max);
         else
-            assert_true(isnan(t->result.residual_most));
+            assert_true(isnan(t->result.residual_max));
     }
     assert_true(count >= 20);
     double nearest = 0;
@@ -192,8 +192,8 @@ static void residuals_stay_within_the_threshold(void **state)
             t->o.step_size = steps[s];
             t->o.steps = 300;
             trial_run(t);
-            expect(t->result.residual_most <= 1 + 1e-5, "%s, step %s: %g", codecs[c], steps[s],
-                   t->result.residual_most);
+            expect(t->result.residual_max <= 1 + 1e-5, "%s, step %s: %g", codecs[c], steps[s],
+                   t->result.residual_max);
             assert_true(isfinite(t->result.speedup_mean) && isfinite(t->result.kept_mean));
             free(t);
         }
@@ -208,10 +208,10 @@ static void residuals_are_told_as_they_are(void **state)
     t->o.step_size = "0.5";
     t->o.steps = 50;
     trial_run(t);
-    double most = 0;
+    double max = 0;
     for (size_t i = 1; i < t->count; i++)
-        most = fmax(most, t->records[i].residual / (0.5 * 0.5 * 0.01 * 0.01 * (double)t->problem.size));
-    assert_true(most > 0 && fabs(t->result.residual_most - most) <= 1e-9 * most);
+        max = fmax(max, t->records[i].residual / (0.5 * 0.5 * 0.01 * 0.01 * (double)t->problem.size));
+    assert_true(max > 0 && fabs(t->result.residual_max - max) <= 1e-9 * max);
     free(t);
 }
 

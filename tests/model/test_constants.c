@@ -90,7 +90,7 @@ static void L_is_found_among_close_eigenvalues(void **state)
                              .local = 1,
                              .begin = begin};
     const tithe_problem p = problem_of("least-squares", &data, 0);
-    const double most = (double)values[N - 1], wanted = most * most / N;
+    const double max = (double)values[N - 1], wanted = max * max / N;
     const double L = constants_of(&p).L;
     expect(L <= wanted * (1 + 1e-14) && L >= wanted * (1 - 1e-7), "%.14g, not %.14g", L, wanted);
 }

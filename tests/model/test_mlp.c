@@ -19,9 +19,9 @@ static double plain_row(const tithe_problem *p, size_t row, const double *x, boo
         for (size_t i = 0; i < h; i++) out[k] += w2[k * h + i] * hidden[i];
         if (out[k] > out[*answer]) *answer = k;
     }
-    const double chosen = out[(size_t)p->data->labels[row]], most = out[*answer];
-    for (size_t k = 0; k < c; k++) sum += exp(out[k] - most);
-    return log(sum) + most - chosen;
+    const double chosen = out[(size_t)p->data->labels[row]], max = out[*answer];
+    for (size_t k = 0; k < c; k++) sum += exp(out[k] - max);
+    return log(sum) + max - chosen;
 }
 
 static double plain_loss(const tithe_problem *p, const double *x, bool tanh_units, size_t *correct)

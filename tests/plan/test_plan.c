@@ -172,7 +172,7 @@ static void rows_are_steps(void **state)
 static const tithe_plan_codec named[] = {
     {.spec = "natural"},         {.spec = "all|f16"},        {.spec = "all|dither:s=7,bucket=100"},
     {.spec = "randk:keep=0.25"}, {.spec = "topk:keep=0.25"}, {.spec = "topk:k=300|natural"}};
-enum { NAMED = sizeof named / sizeof *named, MOST_NAMED = 100 };
+enum { NAMED = sizeof named / sizeof *named, MAX_NAMED = 100 };
 
 static double run_row(const tithe_plan_row *row, const tithe_plan_request *q)
 {
@@ -201,11 +201,11 @@ static void check_named(unsigned ranks, size_t n)
                                   .link = {.latency = 1e-5, .bandwidth = 1e8},
                                   .codecs = named,
                                   .codec_count = NAMED};
-    tithe_plan_row rows[MOST_NAMED];
+    tithe_plan_row rows[MAX_NAMED];
     tithe_plan plan;
     const size_t count = tithe_plan_rows(&q);
     unsigned with[NAMED] = {0};
-    assert_true(count < MOST_NAMED);
+    assert_true(count < MAX_NAMED);
     assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].codec) continue;

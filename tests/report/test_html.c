@@ -35,9 +35,9 @@ static bool holds(const size_t *places, size_t count, size_t place)
 static void thinning_keeps_the_picture(void **state)
 {
     (void)state;
-    enum { MOST = 2000 };
+    enum { MAX = 2000 };
     static const size_t sizes[] = {2001, 2500, 4001, 16000, 100001, 399999};
-    static size_t places[MOST];
+    static size_t places[MAX];
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const size_t n = sizes[s], low = n / 3, high = n / 2, steep = n / 5;
         tithe_trace *trace = trace_of("many");
@@ -46,8 +46,8 @@ static void thinning_keeps_the_picture(void **state)
             const double loss = i == low ? -5 : i == high ? 50 : 1 + 0.1 * roll_unit(&d);
             add_plain(trace, i, loss, i == steep ? 900 : 100);
         }
-        const size_t count = ti_thin(trace, MOST, places);
-        expect(count <= MOST && count > MOST / 4, "%zu of %zu records", count, n);
+        const size_t count = ti_thin(trace, MAX, places);
+        expect(count <= MAX && count > MAX / 4, "%zu of %zu records", count, n);
         assert_true(places[0] == 0 && places[count - 1] == n - 1);
         for (size_t i = 1; i < count; i++) assert_true(places[i] > places[i - 1]);
         expect(holds(places, count, low) && holds(places, count, high), "a spike of the loss is lost in %zu",
@@ -69,9 +69,9 @@ static void thinning_bears_any_size_and_unknown_numbers(void **state)
     for (size_t i = 0; i < 700; i++) {
         add_plain(nothing, i, NAN, NAN);
         add_plain(rare, i, i % 100 == 50 ? 1 : NAN, NAN); /* the loss is looked at every hundredth step */
-        for (size_t most = THIN_LEAST; most <= 64; most++) {
-            const size_t count = ti_thin(nothing, most, places);
-            assert_true(count <= most && places[0] == 0 && places[count - 1] == i);
+        for (size_t max = THIN_MIN; max <= 64; max++) {
+            const size_t count = ti_thin(nothing, max, places);
+            assert_true(count <= max && places[0] == 0 && places[count - 1] == i);
         }
     }
     const size_t count = ti_thin(rare, 64, places);

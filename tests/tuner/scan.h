@@ -129,7 +129,7 @@ typedef struct asked {
     tithe_tuner_call call;
 } asked;
 
-static inline asked ask_open(const char *spec, const char *cost, bool paper, size_t most)
+static inline asked ask_open(const char *spec, const char *cost, bool paper, size_t max)
 {
     asked a = {.spec = spec};
     tithe_error error = {0};
@@ -141,7 +141,7 @@ static inline asked ask_open(const char *spec, const char *cost, bool paper, siz
     if (why) fail_msg("%s: %s", spec, why);
     a.call = (tithe_tuner_call){
         .codec = a.codec, .cost = a.cost, .count_paper = paper, .form = TITHE_EXCHANGE, .gamma = 1};
-    a.call.scratch_size = cat->scratch(a.codec, most);
+    a.call.scratch_size = cat->scratch(a.codec, max);
     a.call.scratch = malloc(a.call.scratch_size + 1);
     assert_non_null(a.call.scratch);
     return a;

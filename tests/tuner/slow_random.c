@@ -74,12 +74,12 @@ static tithe_cost *random_cost(dice *d)
 static void random_costs(void **state)
 {
     (void)state;
-    enum { MOST = 6000, TRIALS = 60000 };
-    static float x[MOST];
+    enum { MAX = 6000, TRIALS = 60000 };
+    static float x[MAX];
     dice d = {11};
     size_t cases = 0;
     for (int trial = 0; trial < TRIALS; trial++) {
-        const size_t n = trial % 50 ? 1 + roll_below(&d, 300) : 4000 + roll_below(&d, MOST - 4000);
+        const size_t n = trial % 50 ? 1 + roll_below(&d, 300) : 4000 + roll_below(&d, MAX - 4000);
         asked a = ask_open(codecs[roll_below(&d, CODECS)], "bits", trial % 3 == 0, n);
         tithe_cost_free(a.cost);
         a.call.cost = a.cost = random_cost(&d);

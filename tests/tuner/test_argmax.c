@@ -40,16 +40,16 @@ static size_t cases;
 static void long_vectors(void **state)
 {
     (void)state;
-    enum { MOST = 140000, TRIALS = 150 };
+    enum { MAX = 140000, TRIALS = 150 };
     dice d = {7};
-    float *x = malloc(MOST * sizeof *x);
+    float *x = malloc(MAX * sizeof *x);
     assert_non_null(x);
     for (int trial = 0; trial < TRIALS; trial++) {
         const int kind = trial % IN_KINDS;
         const char *codec = codecs[roll_below(&d, CODECS)], *cost = costs[roll_below(&d, COSTS)];
         if (kind == IN_HUGE && strstr(codec, "f16")) continue;
         const size_t n = 125000 + roll_below(&d, 15000);
-        asked a = ask_open(codec, cost, trial % 7 == 0, MOST);
+        asked a = ask_open(codec, cost, trial % 7 == 0, MAX);
         fill_tuned((tuned_input)kind, x, n, &d);
         if (trial % 5 == 0) /* what no sample finds */
             for (size_t i = 0; i < 3; i++) x[roll_below(&d, n)] *= kind == IN_HUGE ? 1 : 50;
@@ -60,18 +60,18 @@ static void long_vectors(void **state)
     free(x);
 }
 
-static void ask_all(size_t n_least, size_t n_most, int trials, bool paper, uint64_t seed)
+static void ask_all(size_t n_min, size_t n_max, int trials, bool paper, uint64_t seed)
 {
     dice d = {seed};
-    float *x = malloc(n_most * sizeof *x);
+    float *x = malloc(n_max * sizeof *x);
     assert_non_null(x);
     for (size_t c = 0; c < CODECS; c++)
         for (size_t k = 0; k < COSTS; k++) {
-            asked a = ask_open(codecs[c], costs[k], paper, n_most);
+            asked a = ask_open(codecs[c], costs[k], paper, n_max);
             for (int trial = 0; trial < trials; trial++)
                 for (int kind = 0; kind < IN_KINDS; kind++) {
                     if (kind == IN_HUGE && strstr(codecs[c], "f16")) continue;
-                    const size_t n = n_least + roll_below(&d, n_most - n_least + 1);
+                    const size_t n = n_min + roll_below(&d, n_max - n_min + 1);
                     char what[40];
                     snprintf(what, sizeof what, "input %d", kind);
                     fill_tuned((tuned_input)kind, x, n, &d);

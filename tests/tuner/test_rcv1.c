@@ -4,12 +4,12 @@
 
 #include "support.h"
 
-enum { ROWS = 1000, MOST = 200000 };
+enum { ROWS = 1000, MAX = 200000 };
 
 static struct {
     size_t rows, d, begin[ROWS + 1];
-    uint32_t column[MOST];
-    double value[MOST], label[ROWS], L;
+    uint32_t column[MAX];
+    double value[MAX], label[ROWS], L;
 } data;
 
 static bool open_data(void)
@@ -23,7 +23,7 @@ static bool open_data(void)
     while (data.rows < ROWS && fgets(line, sizeof line, file)) {
         char *at = line;
         data.label[data.rows] = strtod(at, &at) > 0 ? 1 : -1;
-        for (char *end; (void)strtoul(at, &end, 10), end != at && *end == ':' && used < MOST; used++) {
+        for (char *end; (void)strtoul(at, &end, 10), end != at && *end == ':' && used < MAX; used++) {
             data.column[used] = (uint32_t)strtoul(at, &end, 10) - 1;
             data.value[used] = strtod(end + 1, &at);
             if (data.column[used] >= data.d) data.d = data.column[used] + 1;
@@ -153,7 +153,7 @@ static void costs_until_the_loss_is_there(void **state)
 
 /* ---- four workers, through an exchange ----------------------------------------------------------------------- */
 
-static double four_workers(const char *spec, const char *feedback, double target, int most, paid *p)
+static double four_workers(const char *spec, const char *feedback, double target, int max, paid *p)
 {
     enum { WORKERS = 4 };
     const size_t d = data.d;
@@ -177,7 +177,7 @@ static double four_workers(const char *spec, const char *feedback, double target
     double *w = calloc(d, sizeof *w), *g = calloc(d, sizeof *g), loss;
     float *x = calloc(d, sizeof *x);
     *p = (paid){0};
-    while ((loss = loss_and_gradient(w, 0, data.rows, g)) > target && p->steps < most) {
+    while ((loss = loss_and_gradient(w, 0, data.rows, g)) > target && p->steps < max) {
         for (unsigned k = 0; k < WORKERS; k++) {
             loss_and_gradient(w, k * data.rows / WORKERS, (k + 1) * data.rows / WORKERS, g);
             for (size_t i = 0; i < d; i++) x[i] = (float)g[i];

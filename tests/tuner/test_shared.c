@@ -13,10 +13,10 @@ static void the_grid_ascends_in_small_steps(void **state)
     for (size_t k = 0; k < 4; k++) {
         asked a = ask_open("topk|raw", costs[k], false, 1);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-            double levels[TITHE_GRID_MOST];
+            double levels[TITHE_GRID_MAX];
             a.call.n = sizes[i];
-            const size_t count = tithe_tuner_grid(&a.call, levels, TITHE_GRID_MOST);
-            assert_true(count >= 1 && count < TITHE_GRID_MOST && levels[0] >= 1);
+            const size_t count = tithe_tuner_grid(&a.call, levels, TITHE_GRID_MAX);
+            assert_true(count >= 1 && count < TITHE_GRID_MAX && levels[0] >= 1);
             assert_true(levels[count - 1] == (double)sizes[i]);
             for (size_t j = 1; j < count; j++)
                 assert_true(levels[j] > levels[j - 1] &&
@@ -38,11 +38,11 @@ static void curves_are_those_of_a_sort(void **state)
                 float *x = malloc(n * sizeof *x);
                 assert_non_null(x);
                 fill_tuned((tuned_input)kind, x, n, &d);
-                double levels[TITHE_GRID_MOST], curve[TITHE_GRID_MOST], cost[TITHE_GRID_MOST];
+                double levels[TITHE_GRID_MAX], curve[TITHE_GRID_MAX], cost[TITHE_GRID_MAX];
                 tithe_error error = {0};
                 a.call.x = x;
                 a.call.n = n;
-                const size_t count = tithe_tuner_grid(&a.call, levels, TITHE_GRID_MOST);
+                const size_t count = tithe_tuner_grid(&a.call, levels, TITHE_GRID_MAX);
                 assert_int_equal(tithe_tuner_curve(&a.call, levels, count, curve, cost, &error), TITHE_OK);
                 scan s = scan_open(x, n);
                 size_t m = 0;
@@ -72,11 +72,11 @@ static void the_grid_loses_little(void **state)
             for (int kind = 0; kind < IN_KINDS; kind++) {
                 if (kind == IN_DENORMAL || kind == IN_ONE) continue;
                 asked a = ask_open(codecs[c], costs[k], false, N);
-                double levels[TITHE_GRID_MOST], sum[TITHE_GRID_MOST] = {0}, curve[TITHE_GRID_MOST],
-                                                price[TITHE_GRID_MOST], all[TITHE_GRID_MOST] = {0};
+                double levels[TITHE_GRID_MAX], sum[TITHE_GRID_MAX] = {0}, curve[TITHE_GRID_MAX],
+                                               price[TITHE_GRID_MAX], all[TITHE_GRID_MAX] = {0};
                 long double best = 0, energy[N + 1] = {0};
                 a.call.n = N;
-                const size_t count = tithe_tuner_grid(&a.call, levels, TITHE_GRID_MOST);
+                const size_t count = tithe_tuner_grid(&a.call, levels, TITHE_GRID_MAX);
                 for (int w = 0; w < WORKERS; w++) {
                     fill_tuned((tuned_input)kind, x[w], N, &d);
                     a.call.x = x[w];
