@@ -6,44 +6,31 @@
  *     ./hello 'connect=tcp://127.0.0.1:5555;workers=2' &
  *     ./hello 'connect=tcp://127.0.0.1:5555;workers=2' */
 #include <stdio.h>
-#include <stdlib.h>
 #include <tithe/tithe.h>
 #include <tithe/transport.h>
 
 enum { N = 8 };
-static tithe_comm *comm;
-static tithe_error error;
-
-static void expect(tithe_status status)
-{
-    if (!status) return;
-    fprintf(stderr, "hello: %s\n", error.text);
-    if (comm) tithe_comm_give_up(comm, error.text); /* so that nobody waits for this process */
-    tithe_comm_free(comm);
-    exit(1);
-}
 
 int main(int argc, char **argv)
 {
+    const char *options = argc > 2 ? argv[2] : "codec=topk:keep=0.5;feedback=ec";
+    tithe_comm *comm = NULL;
     tithe_exchange *exchange = NULL;
-    expect(tithe_comm_zmq_open(argc > 1 ? argv[1] : "", &comm, &error));
-    if (tithe_comm_local_ranks(comm) == 0) {
-        expect(tithe_serve(comm, &error));
-        printf("server: done\n");
-    } else {
-        const unsigned rank = tithe_comm_rank(comm), workers = tithe_comm_size(comm);
-        expect(tithe_exchange_open(comm, argc > 2 ? argv[2] : "codec=topk:keep=0.5;feedback=ec", N, &exchange,
-                                   &error));
-        for (unsigned step = 1; step <= 2; step++) {
-            float g[N] = {0};
-            for (unsigned i = 0; i < N && step == 1; i++) g[i] = (float)((rank + 1) * (i + 1));
-            expect(tithe_exchange_step(exchange, g, workers, &error)); /* so often the mean is the sum */
-            printf("step %u:", step);
-            for (unsigned i = 0; i < N; i++) printf(" %.9g", (double)g[i]);
-            printf("\n");
-        }
+    tithe_error error;
+    tithe_status status = tithe_comm_zmq_open(argc > 1 ? argv[1] : "", &comm, &error);
+    if (!status && tithe_comm_local_ranks(comm) == 0)
+        status = tithe_serve(comm, &error);
+    else if (!status)
+        status = tithe_exchange_open(comm, options, N, &exchange, &error);
+    for (unsigned step = 1; step <= 2 && exchange && !status; step++) {
+        float g[N] = {0};
+        for (unsigned i = 0; i < N && step == 1; i++) g[i] = (float)((tithe_comm_rank(comm) + 1) * (i + 1));
+        status = tithe_exchange_step(exchange, g, tithe_comm_size(comm), &error); /* size * mean = sum */
+        for (unsigned i = 0; i < N && !status; i++) printf("%s%.9g", i ? " " : "sum: ", (double)g[i]);
+        if (!status) printf("\n");
     }
+    if (status) fprintf(stderr, "hello: %s\n", error.text);
     tithe_exchange_free(exchange);
-    tithe_comm_free(comm);
-    return 0;
+    tithe_comm_free(comm); /* whoever waits for this process hears why it ends */
+    return status != TITHE_OK;
 }

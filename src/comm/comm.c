@@ -56,7 +56,10 @@ tithe_status tithe_comm_custom(const tithe_transport *transport, void *self, con
 void tithe_comm_free(tithe_comm *comm)
 {
     if (!comm) return;
-    if (comm->transport && !comm->failed.code) ti_comm_dismiss_server(comm, NULL);
+    if (comm->failed.code) /* who still waits for this process hears why */
+        tithe_comm_give_up(comm, comm->failed.text);
+    else if (comm->transport)
+        ti_comm_dismiss_server(comm, NULL);
     if (comm->transport && comm->transport->close) comm->transport->close(comm->self);
     free(comm);
 }
@@ -101,6 +104,7 @@ void tithe_comm_set_timeout(tithe_comm *comm, double seconds)
 void tithe_comm_give_up(tithe_comm *comm, const char *why)
 {
     if (comm->transport && !comm->all_know) comm->transport->give_up(comm->self, why);
+    comm->all_know = true;
 }
 
 /* ---- messages, counted and with a timeout ------------------------------------------------------------------- */

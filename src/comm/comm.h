@@ -52,7 +52,7 @@ struct tithe_comm {
     const char *phase;  /* what is being done, for the sentence when a wait fails; static, or NULL */
     unsigned exchanges; /* that were opened over it from text, by all ranks in one order */
     bool dismissed;     /* the server was told that there is no more to do */
-    bool all_know;      /* the handshake told all why they cannot go on: nobody has to give up */
+    bool all_know;      /* all were told why this process cannot go on */
     /* counted here and nowhere else */
     uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
     double waited;                      /* seconds */
@@ -103,6 +103,8 @@ tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_
  * two processes differ, or a server without ranks has something against it, all of them get TITHE_E_MISMATCH and the same
  * sentence. */
 tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *error);
+/* Takes the place of ti_comm_agree in a process that failed before it: all others get TITHE_E_MISMATCH and its sentence. */
+void ti_comm_disagree(tithe_comm *comm, const char *why);
 
 /* Bytes of one rank to rank 0, or back. Called by all processes with the same rank and length; `bytes` matters to the two
  * ends only, and nothing happens where both are one process. At most COMM_BLOCK bytes. */

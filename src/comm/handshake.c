@@ -41,10 +41,23 @@ static tithe_status receive_text(tithe_comm *comm, unsigned from, char **text, t
     return ti_comm_receive(comm, comm->server, from, *text, (size_t)length, error);
 }
 
-/* Into `verdict`, which stays empty where all is well. */
+/* A process that could not even begin says why under this key. */
+static const char failure[] = "failure";
+
+/* Both write into `verdict`, which stays empty where all is well. */
+static void hear_failure(const char *text, unsigned rank, tithe_error *verdict)
+{
+    description_row row;
+    char why[sizeof verdict->text];
+    if (verdict->text[0] || !ti_description_find(text, failure, &row)) return;
+    ti_description_copy(&row, why, sizeof why, NULL);
+    ti_fail(verdict, TITHE_E_MISMATCH, rank, "Rank %u: %s", rank, why);
+}
+
 static void compare(const char *first, const char *theirs, unsigned rank, tithe_error *verdict)
 {
     description_difference d;
+    hear_failure(theirs, rank, verdict);
     if (verdict->text[0] || !ti_description_differ(first, theirs, NULL, &d)) return;
     ti_fail(verdict, TITHE_E_MISMATCH, rank,
             "Rank 0 has %s %s, but rank %u has %s %s: start all with the same options.", d.key, d.first, rank,
@@ -67,6 +80,7 @@ tithe_status ti_comm_judge(tithe_comm *comm, const char *text, const comm_servic
     tithe_error verdict = {0};
     char *first = NULL; /* of rank 0, where that is elsewhere */
     tithe_status status = text ? TITHE_OK : receive_text(comm, 0, &first, error);
+    if (!status) hear_failure(text ? text : first, 0, &verdict);
     for (unsigned r = 1; r < comm->size && !status; r++) {
         char *theirs = NULL;
         status = receive_text(comm, r, &theirs, error);
@@ -98,4 +112,15 @@ tithe_status ti_comm_agree(tithe_comm *comm, const char *text, tithe_error *erro
                                          : hear_verdict(comm, text, error);
     comm->all_know = status == TITHE_E_MISMATCH && !comm->failed.code;
     return status;
+}
+
+void ti_comm_disagree(tithe_comm *comm, const char *why)
+{
+    description d = {0};
+    ti_description_add(&d, failure, "%s", why);
+    if (d.spoilt)
+        tithe_comm_give_up(comm, why);
+    else
+        ti_comm_agree(comm, d.text, NULL);
+    ti_description_free(&d);
 }

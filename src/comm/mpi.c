@@ -55,6 +55,7 @@ typedef struct mpi_state {
     unsigned *waits;           /* comm.h: what each has said of itself */
     MPI_Status arrived;        /* of the last request that was waited for */
     int news[NEWS], news_next; /* what was said of ourselves: the last few may still be on their way */
+    char why[MAX_WHY];         /* our last words, which may be, too */
 } mpi_state;
 
 static tithe_status fail_mpi(int code, const char *what, tithe_error *error)
@@ -63,6 +64,16 @@ static tithe_status fail_mpi(int code, const char *what, tithe_error *error)
     int length = 0;
     MPI_Error_string(code, text, &length);
     return transport_fail(error, TITHE_E_PEER, 0, "MPI could not %s: %.150s.", what, text);
+}
+
+/* Its room may go away afterwards. What has begun to arrive cannot be cancelled, and gets a second to end. */
+static void drop_receive(MPI_Request *request)
+{
+    if (*request == MPI_REQUEST_NULL) return;
+    MPI_Cancel(request);
+    const double end = clock_now() + 1;
+    for (int done = 0; !done && clock_now() < end;) MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    if (*request != MPI_REQUEST_NULL) MPI_Request_free(request);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
@@ -243,10 +254,7 @@ static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *b
         const int code = MPI_Irecv(at, (int)piece, MPI_BYTE, (int)from, TAG_MESSAGE, s->comm, &request);
         if (code != MPI_SUCCESS) return fail_mpi(code, "receive", error);
         status = wait_for(s, &request, timeout, "receive from", from, error);
-        if (status && request != MPI_REQUEST_NULL) {
-            MPI_Cancel(&request);
-            MPI_Request_free(&request);
-        }
+        if (status) drop_receive(&request);
         if (!status) status = expect_length(s, piece, from, error);
         at += piece;
         length -= piece;
@@ -281,12 +289,8 @@ static tithe_status expect_piece(void *self, unsigned at, unsigned from, void *r
 
 static void cancel_pieces(mpi_state *s)
 {
-    for (; s->piece_count; s->piece_count--, s->first_piece = (s->first_piece + 1) % MAX_PIECES) {
-        expected *e = &s->pieces[s->first_piece];
-        if (e->request == MPI_REQUEST_NULL) continue;
-        MPI_Cancel(&e->request);
-        MPI_Request_free(&e->request);
-    }
+    for (; s->piece_count; s->piece_count--, s->first_piece = (s->first_piece + 1) % MAX_PIECES)
+        drop_receive(&s->pieces[s->first_piece].request);
 }
 
 static tithe_status take_piece(void *self, unsigned at, unsigned from, void *room, size_t length,
@@ -323,12 +327,12 @@ static void give_up(void *self, const char *why)
 {
     mpi_state *s = self;
     s->failed = true;
-    char text[MAX_WHY] = "";
-    snprintf(text, sizeof text, "%s", why);
+    snprintf(s->why, sizeof s->why, "%s", why);
     for (int rank = 0; rank < s->size; rank++) {
         if (rank == s->rank) continue;
         MPI_Request request;
-        if (MPI_Isend(text, MAX_WHY, MPI_CHAR, rank, TAG_GIVE_UP, s->comm, &request) != MPI_SUCCESS) continue;
+        if (MPI_Isend(s->why, MAX_WHY, MPI_CHAR, rank, TAG_GIVE_UP, s->comm, &request) != MPI_SUCCESS)
+            continue;
         const double end = clock_now() + 0.5;
         for (int done = 0; !done && clock_now() < end;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);

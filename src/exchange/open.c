@@ -160,7 +160,6 @@ tithe_status ti_exchange_open_here(tithe_comm *comm, const char *options, const 
         return status;
     }
     (*ex)->opened = o;
-    number(*ex, comm->exchanges++);
     return TITHE_OK;
 }
 
@@ -172,13 +171,21 @@ tithe_status tithe_exchange_open_layers(tithe_comm *comm, const char *options, c
             error, TITHE_E_ARGUMENT, 0,
             "A group of ranks, the lengths of the layers and a place for the exchange are needed.");
     tithe_exchange *opened = NULL;
+    tithe_error own = {0};
+    if (!error) error = &own;
     tithe_status status = ti_exchange_open_here(comm, options, layers, layer_count, &opened, error);
-    if (!status) status = agree(comm, opened, error);
-    if (status)
+    if (status) {
+        ti_comm_disagree(comm, error->text);
+        return status;
+    }
+    status = agree(comm, opened, error);
+    if (status) {
         tithe_exchange_free(opened);
-    else
-        *ex = opened;
-    return status;
+        return status;
+    }
+    number(opened, comm->exchanges++);
+    *ex = opened;
+    return TITHE_OK;
 }
 
 tithe_status tithe_exchange_open(tithe_comm *comm, const char *options, size_t n, tithe_exchange **ex,
