@@ -25,12 +25,11 @@ import subprocess
 import sys
 import tempfile
 
+from lab import SETTINGS, in_lab, take_precedence
+
 PAYLOAD = 1448 / 1514  # of an Ethernet frame, under TCP with time stamps
 KEEP = 0.1
 NETWORKS = "10mbit,10mbit+10ms,100mbit,100mbit+10ms,1000mbit"
-# Congestion control that fills the link, no more of a message in the socket than is about to leave, and a window that does not
-# close between two steps (docs/plan.md says what happens without).
-SETTINGS = ["net.ipv4.tcp_congestion_control=reno", "net.ipv4.tcp_notsent_lowat=131072", "net.ipv4.tcp_slow_start_after_idle=0"]
 ROWS = [("dense", "ring"), ("dense", "tree"), ("dense", "star"), ("dense", "direct"), ("dense", "native"), ("gather", "allgather"),
         ("gather", "tree"), ("star", "star"), ("artopk", "ring"), ("artopk", "tree"), ("artopk", "direct")]
 
@@ -46,33 +45,17 @@ parser.add_argument("--build", default=os.path.join(here, "..", "build"))
 parser.add_argument("--sysctl", action="append", default=[])
 parser.add_argument("--json")
 wanted = parser.parse_args()
-if os.geteuid() != 0:
-    sys.exit("netlab: needs root, since it makes network namespaces: sudo bench/netlab.py")
+take_precedence()
 tithe, steps_program = (os.path.abspath(os.path.join(wanted.build, name)) for name in ("tithe", "tests/bench_exchange_steps"))
 for program in (tithe, steps_program):
     if not os.path.exists(program):
         sys.exit(f"netlab: {program} is missing: build with -DTITHE_TESTS=ON, or say --build")
-os.setpriority(os.PRIO_PROCESS, 0, -15)  # ahead of what else runs here: a network does not get slower because a compiler is at work
 talk = sys.stderr if wanted.json == "-" else sys.stdout
-settings = dict(s.split("=", 1) for s in SETTINGS + wanted.sysctl)
+settings = SETTINGS | dict(s.split("=", 1) for s in wanted.sysctl)
 
 
 def say(text):
     print(text, file=talk, flush=True)
-
-
-def in_lab(network, hosts, transport, command):
-    """What rank 0 prints: one line of JSON."""
-    rate, _, delay = network.partition("+")
-    lab = [os.path.join(here, "../tools/netlab"), "--hosts", str(hosts), "--rate", rate, "--delay", delay or "0"]
-    for key, value in settings.items():
-        lab += ["--sysctl", f"{key}={value}"]
-    for attempt in (1, 2):  # starting several processes in several hosts is what fails, if anything does
-        done = subprocess.run([*lab, transport, *command], capture_output=True, text=True, timeout=900)
-        start = done.stdout.find("{")
-        if done.returncode == 0 and start >= 0:
-            return json.loads(done.stdout[start:])
-    sys.exit(f"netlab: {shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()[-500:]}")
 
 
 def expected_link(network):
@@ -90,7 +73,7 @@ def probe(network, hosts, transport, table):
     command = [tithe, "probe", "--transport", transport, "--workers", str(hosts), "--out", table, "--json", "-"]
     bandwidth, latency = expected_link(network)
     for again in (False, True):
-        found = in_lab(network, hosts, transport, command)
+        found = in_lab(network, hosts, transport, command, settings)
         row = {"network": network, "hosts": hosts, "transport": transport, "latency_s": found["latency_s"],
                "bandwidth_Bps": found["bandwidth_Bps"], "set_latency_s": latency, "set_bandwidth_Bps": bandwidth, "again": again}
         row["holds"] = abs(row["bandwidth_Bps"] / bandwidth - 1) <= 0.1 and abs(row["latency_s"] - latency) <= 0.5e-3
@@ -121,7 +104,7 @@ def measure(network, hosts, transport, table, scheme, collective):
     network_s, codec_s = predict(hosts, n, table, scheme, collective)
     predicted = network_s + codec_s
     for again in (False, True):
-        found = in_lab(network, hosts, transport, command)
+        found = in_lab(network, hosts, transport, command, settings)
         measured = statistics.median(found["seconds"])
         row = {"network": network, "hosts": hosts, "transport": transport, "scheme": scheme, "collective": collective, "n": n,
                "predicted_s": predicted, "network_s": network_s, "codec_s": codec_s, "measured_s": measured,

@@ -73,8 +73,7 @@ static tithe_status send_round(const reduction *r, unsigned round, tithe_error *
         const size_t from = begin(r, m.send), to = begin(r, m.send_end);
         const size_t bytes = (to - from) * sizeof(float);
         if (comm_is_local(comm, (unsigned)m.to)) { /* as many messages as if it had to travel */
-            const double pieces = r->how->together ? coll_pieces((double)(to - from)) : 1;
-            ti_comm_count(comm, pieces > 1 ? (uint64_t)pieces : 1, bytes);
+            ti_comm_count(comm, r->how->is_long ? (uint64_t)coll_pieces((double)(to - from)) : 1, bytes);
             continue;
         }
         const tithe_status status =
@@ -131,6 +130,19 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
         if (!status) status = receive_round(&r, round, start, error);
     }
     comm->seen.together = how->together;
+    return status;
+}
+
+tithe_status ti_coll_reduce_weighed(tithe_comm *comm, const tithe_collective *how, float *const *vectors,
+                                    size_t n, double weight, float *scratch, float *out, tithe_error *error)
+{
+    if (how->is_long && how->is_long(comm, n)) { /* whoever finishes a part weighs it */
+        const tithe_status status = how->reduce_long(comm, vectors[0], n, weight, scratch, error);
+        if (!status && out != vectors[0]) memcpy(out, vectors[0], n * sizeof *out);
+        return status;
+    }
+    const tithe_status status = tithe_all_reduce(comm, how, vectors, n, scratch, error);
+    if (!status) ti_coll_weigh(out, vectors[0], weight, n);
     return status;
 }
 

@@ -12,6 +12,9 @@ extern const tithe_collective ti_coll_ring, ti_coll_tree, ti_coll_star, ti_coll_
 /* The ring's way for long vectors: in pieces (ring_pieces.c). Scratch for n numbers. */
 tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, double weight, float *scratch,
                             tithe_error *error);
+/* `weight` times the sum into `out`, which may be the first vector. Arguments as for tithe_all_reduce. */
+tithe_status ti_coll_reduce_weighed(tithe_comm *comm, const tithe_collective *how, float *const *vectors,
+                                    size_t n, double weight, float *scratch, float *out, tithe_error *error);
 /* y = weight * x; they may be the same. */
 void ti_coll_weigh(float *y, const float *x, double weight, size_t n);
 
@@ -22,7 +25,10 @@ tithe_status ti_direct_scatter(tithe_comm *comm, float *const *vectors, size_t n
 
 /* Are parts of a vector so long that turns are worth their latency? */
 bool ti_direct_in_turns(unsigned size, size_t n);
-/* What that takes. */
+/* Tell `from`, who sends to us next, that nothing else is on its way here, and hear the same from `to`, to whom we
+ * send. Either may be TITHE_NOBODY. */
+tithe_status ti_direct_wait_for_turn(tithe_comm *comm, int to, int from, tithe_error *error);
+/* What the first half takes. */
 void ti_direct_scatter_rounds(unsigned size, double n, tithe_rounds *rounds);
 
 /* Count what these rounds send, where nothing has to move: all ranks are here. */
@@ -45,7 +51,7 @@ enum { COLL_PIECE = 1 << 16 };
 
 static inline double coll_pieces(double numbers)
 {
-    return ceil(numbers / COLL_PIECE);
+    return fmax(1, ceil(numbers / COLL_PIECE));
 }
 
 /* The smallest b with 2^b >= size. */

@@ -118,14 +118,14 @@ static tithe_status scatter_at_once(const direct *d, tithe_error *error)
     return status ? status : ti_comm_flush(comm, error);
 }
 
-/* Tell the one who sends next that nothing else is on its way to us, and hear the same from the one to whom we send. */
-static tithe_status wait_for_turn(const direct *d, unsigned me, unsigned to, unsigned from,
-                                  tithe_error *error)
+tithe_status ti_direct_wait_for_turn(tithe_comm *comm, int to, int from, tithe_error *error)
 {
     static const uint8_t go = 1;
     uint8_t heard;
-    tithe_status status = ti_comm_send(d->comm, me, from, &go, sizeof go, error);
-    if (!status) status = ti_comm_receive(d->comm, me, to, &heard, sizeof heard, error);
+    tithe_status status = TITHE_OK;
+    if (from != TITHE_NOBODY) status = ti_comm_send(comm, comm->first, (unsigned)from, &go, sizeof go, error);
+    if (!status && to != TITHE_NOBODY)
+        status = ti_comm_receive(comm, comm->first, (unsigned)to, &heard, sizeof heard, error);
     return status;
 }
 
@@ -139,7 +139,7 @@ static tithe_status scatter_in_turns(const direct *d, tithe_error *error)
     tithe_status status = TITHE_OK;
     for (unsigned turn = 1; turn < size && !status; turn++) {
         const unsigned owner = after(d, me, turn), from = after(d, me, size - turn);
-        if (turn > 1) status = wait_for_turn(d, me, owner, from, error);
+        if (turn > 1) status = ti_direct_wait_for_turn(d->comm, (int)owner, (int)from, error);
         if (!status) status = send_part(d, me, owner, owner, error);
         if (!status)
             status = ti_comm_receive(d->comm, me, from, d->scratch + (turn - 1) * many, many * sizeof *mine,
@@ -201,7 +201,7 @@ static tithe_status hand_out_in_turns(const direct *d, tithe_error *error)
     tithe_status status = TITHE_OK;
     for (unsigned turn = 1; turn < size && !status; turn++) {
         const unsigned from = after(d, me, size - turn);
-        status = wait_for_turn(d, me, after(d, me, turn), from, error);
+        status = ti_direct_wait_for_turn(d->comm, (int)after(d, me, turn), (int)from, error);
         const double start = clock_now();
         if (!status) status = send_part(d, me, after(d, me, turn), me, error);
         if (!status) status = take_part(d, me, from, error);

@@ -53,8 +53,7 @@ static void pass_rounds(double count, unsigned size, double longest, double all,
 static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
 {
     const double steps = reduce_steps(size), longer = fmod(n, size), part = floor(n / size);
-    const double pieces =
-        longer * fmax(1, coll_pieces(part + 1)) + (size - longer) * fmax(1, coll_pieces(part));
+    const double pieces = longer * coll_pieces(part + 1) + (size - longer) * coll_pieces(part);
     tithe_rounds_add(rounds, (tithe_round){steps, coll_part_bytes(size, n), steps * sizeof(float) * n,
                                            steps * pieces, TITHE_ALL_SEND});
 }

@@ -32,14 +32,6 @@ static tithe_status find_levels(tithe_exchange *ex, tithe_error *error)
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-/* Zeroed, and without touching the pages: a long frame that never comes costs nothing. */
-static void *room(size_t count, size_t size, bool *enough)
-{
-    void *p = calloc(count ? count : 1, size);
-    if (!p) *enough = false;
-    return p;
-}
-
 static size_t larger(size_t a, size_t b)
 {
     return a > b ? a : b;
@@ -61,9 +53,9 @@ static exchange_way make_way(const tithe_exchange *ex, const tithe_codec *codec,
 static bool make_lane(const exchange_way *way, bool measure, exchange_lane *lane)
 {
     bool enough = true;
-    lane->scratch = room(way->scratch_size, 1, &enough);
-    lane->tuner_scratch = room(way->tuner_scratch_size, 1, &enough);
-    if (way->feedback->works || measure) lane->work = room(way->n, sizeof(float), &enough);
+    lane->scratch = exchange_room(way->scratch_size, 1, &enough);
+    lane->tuner_scratch = exchange_room(way->tuner_scratch_size, 1, &enough);
+    if (way->feedback->works || measure) lane->work = exchange_room(way->n, sizeof(float), &enough);
     return enough;
 }
 
@@ -72,8 +64,9 @@ static bool make_worker(const tithe_exchange *ex, const exchange_way *way, const
                         exchange_worker *w)
 {
     bool enough = true;
-    if (framed) w->frame = room(way->capacity, 1, &enough);
-    if (way->feedback->keeps) w->residual = slice ? (float *)slice : room(ex->n, sizeof(float), &enough);
+    if (framed) w->frame = exchange_room(way->capacity, 1, &enough);
+    if (way->feedback->keeps)
+        w->residual = slice ? (float *)slice : exchange_room(ex->n, sizeof(float), &enough);
     return enough;
 }
 
@@ -81,17 +74,17 @@ static bool make_workers(tithe_exchange *ex, const exchange_slice *slice)
 {
     bool enough = true;
     const tithe_exchange_config *c = &ex->config;
-    if (ex->scheme->whole) ex->vectors = room(c->comm->local, sizeof *ex->vectors, &enough);
+    if (ex->scheme->whole) ex->vectors = exchange_room(c->comm->local, sizeof *ex->vectors, &enough);
     for (unsigned i = 0; enough && i < c->comm->local; i++) {
         exchange_worker *w = &ex->workers[i];
         w->cost = cost_of(ex, i);
-        if (ex->scheme->whole) ex->vectors[i] = room(ex->n, sizeof(float), &enough);
+        if (ex->scheme->whole) ex->vectors[i] = exchange_room(ex->n, sizeof(float), &enough);
         enough = enough && make_worker(ex, &ex->up,
                                        slice && slice->residual[i] ? slice->residual[i] + slice->begin : NULL,
                                        !ex->scheme->whole, w);
         if (enough && c->shared_level) {
-            w->curve = room(ex->level_count, sizeof(double), &enough);
-            w->costs = room(ex->level_count, sizeof(double), &enough);
+            w->curve = exchange_room(ex->level_count, sizeof(double), &enough);
+            w->costs = exchange_room(ex->level_count, sizeof(double), &enough);
         }
     }
     return enough;
@@ -101,7 +94,7 @@ static bool make_server(tithe_exchange *ex, const exchange_slice *slice)
 {
     bool enough = true;
     ex->server.cost = cost_of(ex, 0);
-    ex->sum = room(ex->n, sizeof(float), &enough);
+    ex->sum = exchange_room(ex->n, sizeof(float), &enough);
     return enough && make_lane(&ex->down, false, &ex->server_lane) &&
            make_worker(ex, &ex->down,
                        slice && slice->server_residual ? slice->server_residual + slice->begin : NULL, true,
@@ -113,12 +106,12 @@ static bool make_inbox(tithe_exchange *ex)
 {
     bool enough = true;
     const size_t size = ex->config.comm->size;
-    ex->blocks = room(size, sizeof *ex->blocks, &enough);
-    ex->lengths = room(size, sizeof *ex->lengths, &enough);
-    ex->length_bytes = room(size + 3, 4, &enough);
+    ex->blocks = exchange_room(size, sizeof *ex->blocks, &enough);
+    ex->lengths = exchange_room(size, sizeof *ex->lengths, &enough);
+    ex->length_bytes = exchange_room(size + 3, 4, &enough);
     if (!exchange_is_remote(ex)) return enough;
     ex->inbox_size = larger(ex->up.capacity * (ex->scheme->gathers ? size : 1), ex->n * sizeof(float));
-    ex->inbox = room(ex->inbox_size, 1, &enough);
+    ex->inbox = exchange_room(ex->inbox_size, 1, &enough);
     return enough;
 }
 
@@ -153,10 +146,11 @@ static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, t
     status = open_tuner(ex, error);
     if (!status && c->shared_level) status = find_levels(ex, error);
     if (status) return status;
-    ex->workers = room(ex->config.comm->local, sizeof *ex->workers, &enough);
-    ex->lanes = room(ex->lane_count, sizeof *ex->lanes, &enough);
+    ex->workers = exchange_room(ex->config.comm->local, sizeof *ex->workers, &enough);
+    ex->lanes = exchange_room(ex->lane_count, sizeof *ex->lanes, &enough);
     if (enough && ex->config.feedback->aggregates)
-        ex->aggregate = slice ? slice->aggregate + slice->begin : room(ex->n, sizeof(float), &enough);
+        ex->aggregate =
+            slice ? slice->aggregate + slice->begin : exchange_room(ex->n, sizeof(float), &enough);
     for (unsigned l = 0; enough && l < ex->lane_count; l++)
         enough = make_lane(&ex->up, ex->config.measure, &ex->lanes[l]);
     if (!enough || !make_workers(ex, slice) || !make_server(ex, slice) || !make_inbox(ex))
@@ -169,11 +163,11 @@ static tithe_status make_residuals(tithe_exchange *ex, tithe_error *error)
 {
     bool enough = true;
     const tithe_exchange_config *c = &ex->config;
-    ex->workers = room(c->comm->local, sizeof *ex->workers, &enough);
+    ex->workers = exchange_room(c->comm->local, sizeof *ex->workers, &enough);
     for (unsigned i = 0; enough && c->feedback->keeps && i < c->comm->local; i++)
-        ex->workers[i].residual = room(ex->n, sizeof(float), &enough);
-    if (c->feedback->aggregates) ex->aggregate = room(ex->n, sizeof(float), &enough);
-    if (c->downlink_feedback->keeps) ex->server.residual = room(ex->n, sizeof(float), &enough);
+        ex->workers[i].residual = exchange_room(ex->n, sizeof(float), &enough);
+    if (c->feedback->aggregates) ex->aggregate = exchange_room(ex->n, sizeof(float), &enough);
+    if (c->downlink_feedback->keeps) ex->server.residual = exchange_room(ex->n, sizeof(float), &enough);
     return enough ? TITHE_OK : fail_memory(ex, error);
 }
 

@@ -2,6 +2,8 @@
 #ifndef EXCHANGE_EXCHANGE_H
 #define EXCHANGE_EXCHANGE_H
 
+#include <stdlib.h>
+
 #include "base/status.h"
 #include "comm/comm.h"
 #include "tithe/exchange.h"
@@ -207,6 +209,14 @@ bool ti_exchange_sums_whole(const tithe_codec *codec);
 static inline bool exchange_is_remote(const tithe_exchange *ex)
 {
     return ex->config.comm->local < ex->config.comm->size;
+}
+
+/* Zeroed, and without touching the pages: a long frame that never comes costs nothing. */
+static inline void *exchange_room(size_t count, size_t size, bool *enough)
+{
+    void *p = calloc(count ? count : 1, size);
+    if (!p) *enough = false;
+    return p;
 }
 
 /* Add the message of one rank, wherever it came from, to y, times weight. */

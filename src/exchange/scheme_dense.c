@@ -1,6 +1,4 @@
 /* scheme_dense.c - the gradients themselves, summed by an all-reduce: what compression has to beat. */
-#include <string.h>
-
 #include "coll/coll.h"
 #include "exchange/exchange.h"
 
@@ -18,21 +16,11 @@ static const char *refuse(const tithe_exchange_config *config)
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
-    tithe_comm *comm = ex->config.comm;
-    float *vector = ex->in_place ? ex->in_place : ex->vectors[0];
     float *const *vectors = ex->in_place ? &ex->in_place : ex->vectors;
-    const tithe_collective *how = ex->collective;
-    const double weight = ti_exchange_weight(ex, false);
-    const bool weighed = how->is_long && how->is_long(comm, ex->n);
-    const tithe_status status = weighed ? how->reduce_long(comm, vector, ex->n, weight, ex->sum, error)
-                                        : tithe_all_reduce(comm, how, vectors, ex->n, ex->sum, error);
-    if (status) return status;
-    if (!weighed)
-        ti_coll_weigh(update, vector, weight, ex->n);
-    else if (update != vector)
-        memcpy(update, vector, ex->n * sizeof *update);
-    ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
-    return TITHE_OK;
+    const tithe_status status = ti_coll_reduce_weighed(ex->config.comm, ex->collective, vectors, ex->n,
+                                                       ti_exchange_weight(ex, false), ex->sum, update, error);
+    if (!status) ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
+    return status;
 }
 
 static void rounds(const tithe_step_shape *shape, tithe_rounds *list)

@@ -113,28 +113,17 @@ static tithe_status receive_share(tithe_exchange *ex, unsigned from, tithe_error
                          s->heads ? 0 : s->up.fixed[s->mine], &s->came[from], error);
 }
 
-/* Tell the one who sends next that nothing else is on its way to us, and hear the same from the one to whom we send. */
-static tithe_status wait_for_turn(tithe_exchange *ex, unsigned to, unsigned from, tithe_error *error)
-{
-    static const uint8_t go = 1;
-    tithe_comm *comm = ex->config.comm;
-    const shards *s = ex->own;
-    uint8_t heard;
-    tithe_status status = TITHE_OK;
-    if (s->mine < s->count) status = ti_comm_send(comm, comm->first, from, &go, sizeof go, error);
-    if (!status && s->part[to] < s->count)
-        status = ti_comm_receive(comm, comm->first, to, &heard, sizeof heard, error);
-    return status;
-}
-
 static tithe_status scatter_in_turns(tithe_exchange *ex, tithe_error *error)
 {
+    const shards *s = ex->own;
     tithe_comm *comm = ex->config.comm;
     const bool told = ti_direct_in_turns(comm->size, ex->n);
     tithe_status status = TITHE_OK;
     for (unsigned turn = 1; turn < comm->size && !status; turn++) {
         const unsigned to = after(comm, turn), from = after(comm, comm->size - turn);
-        if (told && turn > 1) status = wait_for_turn(ex, to, from, error);
+        if (told && turn > 1)
+            status = ti_direct_wait_for_turn(comm, s->part[to] < s->count ? (int)to : TITHE_NOBODY,
+                                             s->mine < s->count ? (int)from : TITHE_NOBODY, error);
         if (!status) status = send_share(ex, to, error);
         if (!status) status = receive_share(ex, from, error);
         if (!status) status = ti_comm_flush(comm, error);
@@ -311,26 +300,6 @@ static tithe_status exchange_remote(tithe_exchange *ex, tithe_error *error)
     return turns ? pass_around(ex, error) : hand_out_at_once(ex, error);
 }
 
-static void rounds(const tithe_step_shape *shape, tithe_rounds *list);
-
-static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
-{
-    const shards *s = ex->own;
-    tithe_status status = exchange_is_remote(ex) ? exchange_remote(ex, error) : exchange_here(ex, error);
-    for (unsigned p = 0; p < s->count && !status; p++)
-        status = ti_shards_take(ex, p, s->back.info[p].bytes, update, error);
-    if (status) return status;
-    list_blocks(ex);
-    describe(ex);
-    count(ex);
-    if (exchange_is_remote(ex)) return TITHE_OK;
-    tithe_rounds list;
-    tithe_rounds_start(&list);
-    rounds(&ex->shape, &list);
-    ti_coll_count(ex->config.comm, &list);
-    return TITHE_OK;
-}
-
 /* To the owners: in turns, ahead of all but the first a byte where parts are long; or in one round. */
 static void scatter_rounds(const tithe_step_shape *shape, bool turns, tithe_rounds *list)
 {
@@ -374,6 +343,24 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
     }
     list->encoded += 1 + 1.0 / shape->ranks; /* all parts, and the sum of its own */
     list->decoded += 2;                      /* its part of all ranks, and all parts of the update */
+}
+
+static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    const shards *s = ex->own;
+    tithe_status status = exchange_is_remote(ex) ? exchange_remote(ex, error) : exchange_here(ex, error);
+    for (unsigned p = 0; p < s->count && !status; p++)
+        status = ti_shards_take(ex, p, s->back.info[p].bytes, update, error);
+    if (status) return status;
+    list_blocks(ex);
+    describe(ex);
+    count(ex);
+    if (exchange_is_remote(ex)) return TITHE_OK;
+    tithe_rounds list;
+    tithe_rounds_start(&list);
+    rounds(&ex->shape, &list);
+    ti_coll_count(ex->config.comm, &list);
+    return TITHE_OK;
 }
 
 static const char *const collectives[] = {"ring", "direct", NULL};

@@ -27,84 +27,89 @@ static size_t grain_of(const tithe_codec *codec, size_t n)
     return bucket * ((SHARD_MIN + bucket - 1) / bucket);
 }
 
+/* The last one may be short. */
+static size_t grains_of(size_t n, size_t grain)
+{
+    return n / grain + (n % grain != 0);
+}
+
+/* Ranks that own anything. */
+static unsigned owners_of(size_t n, size_t grain, unsigned ranks)
+{
+    const size_t grains = grains_of(n, grain);
+    return grains < ranks ? (unsigned)grains : ranks;
+}
+
 static size_t begin_of(size_t n, size_t grain, unsigned ranks, unsigned rank)
 {
-    const size_t grains = n / grain + (n % grain != 0);
-    const size_t begin = (size_t)((double)grains * rank / ranks) * grain;
+    const size_t begin = (size_t)((double)grains_of(n, grain) * rank / ranks) * grain;
     return begin < n ? begin : n;
 }
 
 static void lay_out(shards *s, size_t n, size_t grain, unsigned ranks)
 {
+    unsigned part = 0;
+    s->count = owners_of(n, grain, ranks);
     for (unsigned r = 0; r < ranks; r++) {
-        const size_t begin = begin_of(n, grain, ranks, r),
-                     end = r + 1 < ranks ? begin_of(n, grain, ranks, r + 1) : n;
-        s->part[r] = UINT32_MAX;
+        const size_t begin = begin_of(n, grain, ranks, r), end = begin_of(n, grain, ranks, r + 1);
+        s->part[r] = begin < end ? part : s->count;
         if (begin == end) continue;
-        s->begin[s->count] = begin;
-        s->owner[s->count] = r;
-        s->part[r] = s->count++;
+        s->begin[part] = begin;
+        s->owner[part++] = r;
     }
     s->begin[s->count] = n;
-    for (unsigned r = 0; r < ranks; r++)
-        if (s->part[r] == UINT32_MAX) s->part[r] = s->count;
 }
 
 /* Of parts of whole grains, of which the last rank has no fewer than others; the last grain may be short. */
 static size_t longest_part(size_t n, size_t grain, unsigned ranks)
 {
-    const size_t grains = n / grain + (n % grain != 0), rest = grains % ranks;
+    const size_t grains = grains_of(n, grain), rest = grains % ranks;
     const size_t max = grains / ranks + (rest != 0), alike = rest ? rest : ranks;
     return max * grain - (alike == 1 ? grains * grain - n : 0);
 }
 
-static double frame_of_part(const tithe_codec *codec, size_t length, size_t n, bool *fixed)
+/* Of a part of the vector's n numbers; 0: only its frame will tell. */
+static size_t fixed_length(const tithe_codec *codec, size_t part, size_t n)
 {
-    const tithe_codec at = ti_codec_at(codec, ti_codec_level_of_part(codec, length, n));
-    const size_t known = tithe_codec_fixed_length(&at, length);
-    *fixed = known > 0;
-    return (
-        double)(known ? known
-                      : tithe_codec_length(&at, length, ti_codec_stated_count(&at, length), TITHE_EXCHANGE));
+    const tithe_codec at = ti_codec_at(codec, ti_codec_level_of_part(codec, part, n));
+    return tithe_codec_fixed_length(&at, part);
+}
+
+static double foretell_length(const tithe_codec *codec, size_t part, size_t n)
+{
+    const size_t fixed = fixed_length(codec, part, n);
+    if (fixed) return (double)fixed;
+    const tithe_codec at = ti_codec_at(codec, ti_codec_level_of_part(codec, part, n));
+    return (double)tithe_codec_length(&at, part, ti_codec_stated_count(&at, part), TITHE_EXCHANGE);
 }
 
 void ti_shards_foretell(const tithe_exchange_config *config, size_t n, tithe_step_shape *shape)
 {
     const tithe_codec *back = config->downlink ? config->downlink : config->codec;
-    const size_t grain = grain_of(config->codec, n), grains = n / grain + (n % grain != 0);
-    const size_t longest = longest_part(n, grain, shape->ranks);
-    bool up_fixed, back_fixed;
-    shape->owners = grains < shape->ranks ? (unsigned)grains : shape->ranks;
-    shape->share = frame_of_part(config->codec, longest, n, &up_fixed);
+    const size_t grain = grain_of(config->codec, n), longest = longest_part(n, grain, shape->ranks);
+    shape->owners = owners_of(n, grain, shape->ranks);
+    shape->share = foretell_length(config->codec, longest, n);
     shape->share_frames = (shape->ranks - 1.0) * shape->owners;
     shape->shares = shape->share * shape->share_frames;
-    shape->parts.length = frame_of_part(back, longest, n, &back_fixed);
-    shape->heads = !up_fixed;
-    shape->back_heads = !back_fixed;
+    shape->parts.length = foretell_length(back, longest, n);
+    shape->heads = !fixed_length(config->codec, longest, n);
+    shape->back_heads = !fixed_length(back, longest, n);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------- */
-
-static void *room(size_t count, size_t size, bool *enough)
-{
-    void *p = calloc(count ? count : 1, size);
-    if (!p) *enough = false;
-    return p;
-}
 
 /* Where frames lie, one behind the other with room for the longest, and how long they are if that is known. */
 static bool lay_out_frames(const shards *s, const tithe_codec *codec, size_t n, size_t sets,
                            shard_frames *way)
 {
     bool enough = true, fixed = true;
-    way->at = room(s->count + 1u, sizeof *way->at, &enough);
-    way->fixed = room(s->count, sizeof *way->fixed, &enough);
-    way->info = room(sets * s->count, sizeof *way->info, &enough);
+    way->at = exchange_room(s->count + 1u, sizeof *way->at, &enough);
+    way->fixed = exchange_room(s->count, sizeof *way->fixed, &enough);
+    way->info = exchange_room(sets * s->count, sizeof *way->info, &enough);
     for (unsigned p = 0; enough && p < s->count; p++) {
         const size_t length = shard_length(s, p);
-        const tithe_codec at = ti_codec_at(codec, ti_codec_level_of_part(codec, length, n));
         way->at[p + 1] = way->at[p] + tithe_codec_bound(codec, length);
-        way->fixed[p] = tithe_codec_fixed_length(&at, length);
+        way->fixed[p] = fixed_length(codec, length, n);
         fixed = fixed && way->fixed[p];
     }
     if (!fixed) {
@@ -118,7 +123,7 @@ static bool make_frame(const shards *s, const shard_frames *way, exchange_worker
 {
     bool enough = true;
     free(w->frame); /* which had room for that of the whole vector */
-    w->frame = room(way->at[s->count] + 1, 1, &enough);
+    w->frame = exchange_room(way->at[s->count] + 1, 1, &enough);
     return enough;
 }
 
@@ -126,10 +131,10 @@ static bool make_room(tithe_exchange *ex, shards *s)
 {
     const tithe_comm *comm = ex->config.comm;
     bool enough = true;
-    s->owner = room(comm->size, sizeof *s->owner, &enough);
-    s->part = room(comm->size, sizeof *s->part, &enough);
-    s->begin = room(comm->size + 1u, sizeof *s->begin, &enough);
-    s->came = room(comm->size, sizeof *s->came, &enough);
+    s->owner = exchange_room(comm->size, sizeof *s->owner, &enough);
+    s->part = exchange_room(comm->size, sizeof *s->part, &enough);
+    s->begin = exchange_room(comm->size + 1u, sizeof *s->begin, &enough);
+    s->came = exchange_room(comm->size, sizeof *s->came, &enough);
     if (!enough) return false;
     lay_out(s, ex->n, grain_of(ex->config.codec, ex->n), comm->size);
     s->mine = comm->first < comm->size ? s->part[comm->first] : s->count;
@@ -141,7 +146,7 @@ static bool make_room(tithe_exchange *ex, shards *s)
     s->heads = !s->up.fixed || (all && all < comm->size);
     if (enough && exchange_is_remote(ex) && s->mine < s->count) {
         s->inbox_room = shard_room(&s->up, s->mine);
-        s->inbox = room(comm->size, s->inbox_room, &enough);
+        s->inbox = exchange_room(comm->size, s->inbox_room, &enough);
     }
     return enough;
 }

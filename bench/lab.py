@@ -1,0 +1,32 @@
+"""Runs a program on the hosts of a network that tools/netlab makes."""
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+# Congestion control that fills the link, no more of a message in the socket than is about to leave, and a window that does not
+# close between two steps (docs/plan.md says what happens without).
+SETTINGS = {"net.ipv4.tcp_congestion_control": "reno", "net.ipv4.tcp_notsent_lowat": "131072", "net.ipv4.tcp_slow_start_after_idle": "0"}
+
+
+def in_lab(network, hosts, transport, command, settings=SETTINGS):
+    """What rank 0 prints: one line of JSON. A network is RATE or RATE+DELAY; the rate none is as fast as it goes."""
+    rate, _, delay = network.partition("+")
+    lab = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools/netlab"), "--hosts", str(hosts), "--rate", rate, "--delay", delay or "0"]
+    for key, value in settings.items():
+        lab += ["--sysctl", f"{key}={value}"]
+    for _ in (1, 2):  # starting several processes in several hosts is what fails, if anything does
+        done = subprocess.run([*lab, transport, *command], capture_output=True, text=True, timeout=900)
+        start = done.stdout.find("{")
+        if done.returncode == 0 and start >= 0:
+            return json.loads(done.stdout[start:])
+    sys.exit(f"{os.path.basename(sys.argv[0])}: {shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()[-500:]}")
+
+
+def take_precedence():
+    """Ahead of what else runs here: a network does not get slower because a compiler is at work. Needs root, as namespaces do."""
+    if os.geteuid() != 0:
+        name = os.path.basename(sys.argv[0])
+        sys.exit(f"{name}: needs root, since it makes network namespaces: sudo bench/{name}")
+    os.setpriority(os.PRIO_PROCESS, 0, -15)
