@@ -145,6 +145,25 @@ def has_mpirun():
     return shutil.which(MPIRUN) is not None
 
 
+def skip(why):
+    """Ends a test that cannot run here."""
+    print("SKIP: " + why)
+    sys.exit(77)
+
+
+def transports_here():
+    """Those between processes that this build has and this machine can start; what is missing is said."""
+    found = []
+    for name in ("mpi", "zmq"):
+        built = "built without" not in subprocess.run([os.environ["TITHE"], "train", "--data", "gen:dense:rows=4,features=2", "--transport",
+                                                       name, "--steps", "1", "--no-optimum"], capture_output=True, text=True).stderr
+        if built and (name != "mpi" or has_mpirun()):
+            found.append(name)
+        else:
+            print(f"SKIP: {name}: " + (f"there is no {MPIRUN}" if built else "it is not in this build"))
+    return found
+
+
 def mpirun(ranks):
     """The start of a command that runs as so many processes, however few the cores."""
     allowed = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")

@@ -16,6 +16,11 @@ static bool is_ipc(const char *endpoint)
     return strncmp(endpoint, "ipc://", 6) == 0;
 }
 
+const char *ti_endpoint_path(const char *endpoint)
+{
+    return is_ipc(endpoint) && endpoint[6] && endpoint[6] != '@' ? endpoint + 6 : NULL;
+}
+
 bool ti_endpoint_is_v6(const char *endpoint)
 {
     return strchr(endpoint, '[') != NULL;

@@ -281,7 +281,7 @@ static void close_zmq(void *self)
         }
     }
     if (s->server) ti_wire_close_socket(s->server);
-    if (s->listener) ti_wire_close_socket(s->listener);
+    if (s->listener) ti_wire_close_listener(s->listener);
     ti_wire_close(s->wire);
     free(s->peers);
     free(s->waits);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include "base/bytes.h"
@@ -104,6 +105,15 @@ void *ti_wire_connect(wire *w, const char *endpoint, double timeout, const char 
 void ti_wire_close_socket(void *socket)
 {
     zmq_close(socket);
+}
+
+void ti_wire_close_listener(void *socket)
+{
+    char address[256];
+    const bool known = ti_wire_address(socket, address, sizeof address);
+    zmq_close(socket);
+    const char *path = known ? ti_endpoint_path(address) : NULL;
+    if (path) unlink(path); /* which ZeroMQ leaves behind */
 }
 
 void ti_wire_hurry(void *socket, double seconds)

@@ -39,6 +39,7 @@ void ti_wire_close(wire *w);
 void *ti_wire_listen(wire *w, const char *endpoint, double timeout, const char **why);
 void *ti_wire_connect(wire *w, const char *endpoint, double timeout, const char **why);
 void ti_wire_close_socket(void *socket);
+void ti_wire_close_listener(void *socket); /* takes the file of an ipc:// endpoint away, too */
 void ti_wire_hurry(void *socket, double seconds);
 bool ti_wire_address(void *socket, char *address, size_t room); /* where it listens */
 

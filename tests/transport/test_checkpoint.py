@@ -9,7 +9,7 @@ import struct
 import subprocess
 import tempfile
 
-from support import HANG, NEVER, check, finish, free_port, happens, has_mpirun, mpirun
+from support import HANG, NEVER, check, finish, free_port, happens, mpirun, transports_here
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
@@ -53,12 +53,6 @@ def alone(transport, file, more, what):
     except json.JSONDecodeError:
         check(False, f"{what}: exit {done.returncode}, {done.stdout[:200]!r} {done.stderr[:300]!r}")
         return None
-
-
-def has(transport):
-    """A build without a transport says so."""
-    done = run([tithe, "train", *DATA, "--transport", transport, "--steps", "1", "--no-optimum"])
-    return "built without" not in done.stderr
 
 
 LONGER = "--data gen:sparse:rows=210,features=3000,density=0.02 --no-optimum"  # three owners
@@ -382,12 +376,7 @@ def folder_goes(transports):
         check(isinstance(step_of(path(f"moved-{transport}/file")), int), f"folder goes, {transport}: the file that was there is whole")
 
 
-transports = ["inproc"] + [name for name in ("mpi", "zmq") if has(name)]
-if "mpi" in transports and not has_mpirun():
-    transports.remove("mpi")
-for name in ("mpi", "zmq"):
-    if name not in transports:
-        print(f"SKIP: no {name} in this build, or no mpirun")
+transports = ["inproc"] + transports_here()
 halves(transports)
 bad_files(transports)
 options_of_the_file(transports)

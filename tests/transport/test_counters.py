@@ -10,18 +10,13 @@ import subprocess
 import sys
 import tempfile
 
-from support import HANG, check, finish
+from support import HANG, check, finish, skip
 
 tithe = os.environ["TITHE"]
 WORKERS = 2
 NAMES = [f"tithe{os.getpid()}-{i}" for i in range(WORKERS + 1)]  # the server is the last
 BRIDGE = f"tb{os.getpid()}"
 environment = dict(os.environ, TITHE_THREADS="1", XDG_CACHE_HOME=tempfile.mkdtemp())
-
-
-def skip(why):
-    print("SKIP: " + why)
-    sys.exit(77)
 
 
 def ip(*words, must=True):

@@ -8,17 +8,12 @@ import subprocess
 import sys
 import tempfile
 
-from support import HANG, NEVER, check, finish, free_port
+from support import HANG, NEVER, check, finish, free_port, skip
 
 source, build = os.environ["TITHE_SOURCE"], os.environ["TITHE_BUILD"]
 EXAMPLES = os.path.join(source, "examples")
 N = 8
 HALF, WHOLE, STAR = "codec=topk:keep=0.5;feedback=ec", "", "codec=topk:keep=0.5;feedback=ec;scheme=star"
-
-
-def skip(reason):
-    print("SKIP: " + reason)
-    sys.exit(77)
 
 
 with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:

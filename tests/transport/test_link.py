@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
-from support import HANG, MPIRUN, check, finish, has_mpirun, mpirun
+from support import HANG, check, finish, mpirun, transports_here
 
 tithe = os.environ["TITHE"]
 room = tempfile.mkdtemp()
@@ -29,13 +29,6 @@ METHODS = {
 
 def run(command):
     return subprocess.run(command, capture_output=True, text=True, timeout=HANG, env=environment, check=False)
-
-
-def has(transport):
-    if transport == "mpi" and not has_mpirun():
-        return False
-    done = run([tithe, "train", "--data", "a9a-like:scale=0.03", "--transport", transport, "--steps", "1", "--no-optimum"])
-    return "built without" not in done.stderr
 
 
 def command(transport, workers):
@@ -82,7 +75,7 @@ def old_trace():
     check("loss" in said and "latency" not in said, f"an old trace: {said[:200]!r}")
 
 
-transports = [transport for transport in ("mpi", "zmq") if has(transport)]
+transports = transports_here()
 try:
     for name, options in METHODS.items():
         local = answer([tithe, "train", "--workers", "4", *COMMON, *options, "--steps", "150", "--json", "-"], f"{name} in one process")
@@ -98,6 +91,4 @@ try:
     old_trace()
 finally:
     shutil.rmtree(room, ignore_errors=True)
-if not transports:
-    print(f"SKIP: no {MPIRUN} and no zmq in this build")
 finish(skipped=not transports, more=f", over {' and '.join(transports) or 'nothing'}")

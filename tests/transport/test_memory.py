@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 
-from support import HANG, MPIRUN, check, finish, has_mpirun, mpirun
+from support import HANG, MPIRUN, check, finish, has_mpirun, mpirun, skip
 
 program = os.path.join(os.environ["TITHE_BUILD"], "tests", "bench_exchange_mpi")
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -18,12 +18,10 @@ CODECS = {"natural": 0.5,  # parts
           "topk:keep=0.2": 1.25}  # of 0.9, then of 1.8
 
 if not os.path.exists(program) or not has_mpirun():
-    print(f"SKIP: no {MPIRUN}, or a build without MPI")
-    sys.exit(77)
+    skip(f"no {MPIRUN}, or a build without MPI")
 with open(os.path.join(os.environ["TITHE_BUILD"], "CMakeCache.txt"), encoding="utf-8") as file:
     if re.search(r"^TITHE_SANITIZE:[A-Z]*=.", file.read(), re.M):
-        print("SKIP: a sanitizer takes memory of its own")
-        sys.exit(77)
+        skip("a sanitizer takes memory of its own")
 
 
 def growth(ranks, codec):

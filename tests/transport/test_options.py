@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from support import check, finish, free_port, has_mpirun, mpirun
+from support import check, finish, free_port, mpirun, transports_here
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
@@ -104,17 +104,7 @@ def over_zmq():
         all_refuse(roles(last, [first, first]), words, f"zmq, the server's {name}")
 
 
-def has(transport):
-    errors = end(start([tithe, "train", *RUN, "--transport", transport, "--no-optimum"]), transport)
-    return "built without" not in errors
-
-
-transports = [name for name in ("mpi", "zmq") if has(name)]
-if "mpi" in transports and not has_mpirun():
-    transports.remove("mpi")
-for name in ("mpi", "zmq"):
-    if name not in transports:
-        print(f"SKIP: no {name} in this build, or no mpirun")
+transports = transports_here()
 if "mpi" in transports:
     over_mpi()
     workers_over_mpi()

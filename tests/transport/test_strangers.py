@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import threading
 
-from support import (HANG, MPIRUN, NEVER, begins, catches, check, finish, free_port, happens, has_mpirun, has_signal, mpirun, settles, status)
+from support import (HANG, NEVER, begins, catches, check, finish, free_port, happens, has_signal, mpirun, settles, status, transports_here)
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp(prefix="s", dir="/tmp")  # a short path: a socket lives in it
@@ -508,9 +508,6 @@ def ranks_under(process):
 
 
 def stuck_mpi():
-    if not has_mpirun():
-        print(f"SKIP: no {MPIRUN}")
-        return
     runs = []
     for how in (GATHER, STAR, OWNERS, ["--codec", "raw"]):
         trace = new_file()
@@ -534,8 +531,6 @@ def stuck_mpi():
 
 def killed_mpi():
     """An owner of a part: mpirun ends the others, which wait for it."""
-    if not has_mpirun():
-        return
     trace = new_file()
     process = subprocess.Popen([*mpirun(3), tithe, "train", "--transport", "mpi", *LONG, *OWNERS, "--deadline", NEVER, "--trace", trace],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True)
@@ -561,13 +556,8 @@ def descends(pid, ancestor):
     return False
 
 
-def built_with(transport):
-    _, error = end(start(*SHORT, "--transport", transport, "--steps", "1", "--no-optimum"))
-    return "built without" not in error
-
-
-zmq, mpi = built_with("zmq"), built_with("mpi")
-if zmq:
+transports = transports_here()
+if "zmq" in transports:
     for how in (GATHER, STAR):
         strangers_at_the_start(how)
         strangers_on_the_way(how)
@@ -578,12 +568,8 @@ if zmq:
     stopped_roles()
     killed_local()
     stuck_zmq()
-else:
-    print("SKIP: no zmq in this build")
-if mpi:
+if "mpi" in transports:
     stuck_mpi()
     killed_mpi()
-else:
-    print("SKIP: no mpi in this build")
 shutil.rmtree(folder, ignore_errors=True)
-finish(skipped=not zmq and not mpi)
+finish(skipped=not transports)

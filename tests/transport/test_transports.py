@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 
-from support import HANG, NEVER, begins, check, finish, free_port, happens, has_mpirun, mpirun
+from support import HANG, NEVER, begins, check, finish, free_port, happens, mpirun, transports_here
 
 tithe = os.environ["TITHE"]
 environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
@@ -35,12 +35,6 @@ def answer(command, what):
 
 def mpi(workers):
     return [*mpirun(workers), tithe, "train", "--transport", "mpi"]
-
-
-def has(transport):
-    """A build without a transport says so."""
-    done = run([tithe, "train", *DATA, "--transport", transport, "--steps", "1", "--no-optimum"])
-    return "built without" not in done.stderr
 
 
 METHODS = {
@@ -153,13 +147,12 @@ def native():
     check(refused.returncode == 2 and "inproc" in refused.stderr, f"native in one process: {refused.stderr[:200]}")
 
 
-def roles():
-    """Server and workers as commands of their own, over TCP."""
+def roles(endpoint):
+    """Server and workers as commands of their own."""
     common = [*DATA, "--transport", "zmq", "--workers", "2", "--steps", "5", "--codec", "natural", "--downlink", "natural"]
-    port = free_port()
-    server = subprocess.Popen([tithe, "train", *common, "--role", "server", "--listen", f"tcp://127.0.0.1:{port}"],
+    server = subprocess.Popen([tithe, "train", *common, "--role", "server", "--listen", endpoint],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    workers = [subprocess.Popen([tithe, "train", *common, "--role", "worker", "--connect", f"tcp://127.0.0.1:{port}", "--json", "-"],
+    workers = [subprocess.Popen([tithe, "train", *common, "--role", "worker", "--connect", endpoint, "--json", "-"],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
     outputs = [worker.communicate(timeout=HANG) for worker in workers]
     server.communicate(timeout=HANG)
@@ -228,18 +221,16 @@ def interrupted():
               f"Ctrl-C, {estimator}: exit status {process.returncode}: {out[:200]} {err}")
 
 
-transports = [name for name in ("mpi", "zmq") if has(name)]
-if "mpi" in transports and not has_mpirun():
-    transports.remove("mpi")
-for name in ("mpi", "zmq"):
-    if name not in transports:
-        print(f"SKIP: no {name} in this build, or no mpirun")
+transports = transports_here()
 compare(transports)
 overlap(transports)
 if "mpi" in transports:
     native()
 if "zmq" in transports:
-    roles()
+    roles(f"tcp://127.0.0.1:{free_port()}")
+    with tempfile.TemporaryDirectory() as place:
+        roles(f"ipc://{place}/server")
+        check(os.listdir(place) == [], f"sockets are left behind: {os.listdir(place)}")
     mismatch()
     lost_worker(["--data", "a9a-like", "--codec", "topk:keep=0.1", "--scheme", "star"])
     lost_worker(["--data", "gen:sparse:rows=400,features=3000,density=0.01", "--codec", "natural", "--feedback", "ec"])
