@@ -34,8 +34,8 @@ def over_mpi(how, *options):
                           capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.exit(f"exchange: {done.stderr.strip()}")
-    median, fastest, _ = done.stdout.split()[2:]
-    return float(median), float(fastest)
+    found = json.loads(done.stdout)
+    return found["median"], found["fastest"]
 
 
 def here(row):
@@ -60,6 +60,6 @@ default, ring = over_mpi("allreduce", *TCP), over_mpi("allreduce", *RING)
 show("MPI_Allreduce over TCP, as it comes", default)
 show("MPI_Allreduce over TCP, ring", ring, default)
 for codec in ("raw", "topk:keep=0.01", "topk:keep=0.01|natural"):
-    times = over_mpi(codec, *TCP)
+    times = over_mpi(f"codec={codec};feedback={'none' if codec == 'raw' else 'ec'}", *TCP)
     show(f"Tithe over TCP, {codec}", times, default)
     print(f"  {'':<44}{'':>24}{ring[0] / times[0]:8.2f} x the ring's")

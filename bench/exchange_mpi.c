@@ -1,9 +1,9 @@
 /* exchange_mpi.c - one exchange of gradients over MPI, timed: the library's own all-reduce, or Tithe in its place.
  *
  *     mpirun -n 2 build/tests/bench_exchange_mpi allreduce 16777216 9
- *     mpirun -n 2 build/tests/bench_exchange_mpi topk:keep=0.01 16777216 9
+ *     mpirun -n 2 build/tests/bench_exchange_mpi 'codec=topk:keep=0.01;feedback=ec' 16777216 9
  *
- * The first process prints the median and the shortest time of the rounds, each the longest over the processes, and by how
+ * The first process prints one line of JSON: the median and the shortest time of the rounds, each the longest over the processes, and by how
  * many bytes the exchange raised the peak memory of a process, the most of any. */
 #include <mpi.h>
 #include <stdio.h>
@@ -65,9 +65,7 @@ int main(int argc, char **argv)
     fill(from, n, (unsigned)rank + 1);
     memcpy(g, from, n * sizeof *g);
     const double before = peak_bytes();
-    char options[300];
-    snprintf(options, sizeof options, "codec=%s;feedback=%s", how, strcmp(how, "raw") ? "ec" : "none");
-    if (!own && (tithe_comm_mpi(NULL, &comm, &error) || tithe_exchange_open(comm, options, n, &ex, &error)))
+    if (!own && (tithe_comm_mpi(NULL, &comm, &error) || tithe_exchange_open(comm, how, n, &ex, &error)))
         return fail(&error);
     for (int round = -1; round < rounds; round++) { /* the first one is not counted */
         memcpy(g, from, n * sizeof *g);
@@ -84,7 +82,9 @@ int main(int argc, char **argv)
     qsort(seconds, (size_t)rounds, sizeof *seconds, ascending);
     double more = peak_bytes() - before;
     MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (rank == 0) printf("%s %zu %.6f %.6f %.0f\n", how, n, seconds[rounds / 2], seconds[0], more);
+    if (rank == 0)
+        printf("{\"n\":%zu,\"median\":%.6f,\"fastest\":%.6f,\"peak_bytes\":%.0f}\n", n, seconds[rounds / 2],
+               seconds[0], more);
     if (!own) {
         tithe_exchange_free(ex);
         tithe_comm_free(comm);

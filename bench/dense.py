@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Puts our dense ring beside MPI's own all-reduce, on this machine's loopback and on networks that tools/netlab makes.
+
+usage: bench/dense.py [--ranks 2,4] [--networks loopback,none,1000mbit,100mbit] [--n 2^24] [--slow 2^22] [--rounds 9] [--build build]
+                      [--json FILE]
+
+The network none is one of hosts with links as fast as they go; at up to 100 Mbit the vector has --slow numbers. MPI_Allreduce is measured
+over TCP as Open MPI chooses its algorithm and with the ring forced, and the faster of the two is 1.0. Each figure is the
+median of a few rounds. Needs root, as namespaces do."""
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+
+from lab import in_lab, take_precedence
+
+RING = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_allreduce_algorithm": "4"}
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+here = os.path.dirname(os.path.abspath(__file__))
+parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1][7:], description=__doc__)
+parser.add_argument("--ranks", default="2,4")
+parser.add_argument("--networks", default="loopback,none,1000mbit,100mbit")
+parser.add_argument("--n", default="2^24")
+parser.add_argument("--slow", default="2^22")
+parser.add_argument("--rounds", type=int, default=9)
+parser.add_argument("--build", default=os.path.join(here, "..", "build"))
+parser.add_argument("--json")
+wanted = parser.parse_args()
+take_precedence()
+over_mpi, steps = (os.path.abspath(os.path.join(wanted.build, "tests", name)) for name in ("bench_exchange_mpi", "bench_exchange_steps"))
+
+
+def on_loopback(ranks, transport, command):
+    environment = dict(os.environ, **MPI)
+    if transport == "mpi":
+        start = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
+        text = subprocess.run([*start, *command], capture_output=True, text=True, env=environment, check=True, timeout=900).stdout
+        return json.loads(text)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        endpoint = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+    roles = [["--role", "server", "--listen", endpoint]] + [["--role", "worker", "--connect", endpoint]] * ranks
+    running = [subprocess.Popen([*command, *role], stdout=subprocess.PIPE, text=True) for role in roles]
+    return json.loads("".join(process.communicate(timeout=900)[0] for process in running))
+
+
+def run(network, ranks, transport, command):
+    return on_loopback(ranks, transport, command) if network == "loopback" else in_lab(network, ranks, transport, command)
+
+
+def measure(network, ranks, n, row):
+    """Seconds of one all-reduce."""
+    if row == "zmq":
+        command = [steps, "zmq", "dense", "ring", "raw", str(n), str(wanted.rounds), "--workers", str(ranks)]
+        return statistics.median(run(network, ranks, "zmq", command)["seconds"])
+    how = {"MPI, ring forced": RING, "mpi": {}, "MPI": {}, "mpi, native": {}}[row]
+    options = {"mpi": "codec=raw;feedback=none;collective=ring", "mpi, native": "codec=raw;feedback=none;collective=native"}
+    os.environ.update(how)
+    try:
+        return run(network, ranks, "mpi", [over_mpi, options.get(row, "allreduce"), str(n), str(wanted.rounds)])["median"]
+    finally:
+        for key in how:
+            del os.environ[key]
+
+
+def numbers(text):
+    return 1 << int(text[2:]) if text.startswith("2^") else int(text)
+
+
+answers = []
+for network in wanted.networks.split(","):
+    for ranks in map(int, wanted.ranks.split(",")):
+        slow = network.endswith("mbit") and int(network[:-4]) <= 100
+        n = numbers(wanted.slow if slow else wanted.n)
+        times = {}
+        for row in ("MPI", "MPI, ring forced", "mpi", "mpi, native", "zmq"):
+            times[row] = measure(network, ranks, n, row)
+            best = min(times[name] for name in ("MPI", "MPI, ring forced") if name in times)
+            answers.append({"network": network, "ranks": ranks, "n": n, "row": row, "seconds": times[row]})
+            ratio = f"{times[row] / best:6.2f}" if not row.startswith("MPI") else ""
+            print(f"{network:>9} {ranks} ranks, {n} numbers  {row:17}{times[row] * 1e3:10.1f} ms {ratio}", flush=True)
+if wanted.json:
+    with open(wanted.json, "w", encoding="utf-8") as file:
+        json.dump(answers, file, indent=1)
