@@ -13,16 +13,18 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
 {
     const tithe_train_result *r = &out->result;
     const tithe_trace_record *last = &r->last;
-    printf("after %s step%s, %.4g epoch%s, %.3g s: loss %.8g", text_group(r->steps).text,
-           r->steps == 1 ? "" : "s", last->epochs, last->epochs == 1 ? "" : "s", last->seconds, last->loss);
+    printf("after %s step%s, %.4g epoch%s, %.3g s (besides: set-up %.3g s, records %.3g s): loss %.8g",
+           text_group(r->steps).text, r->steps == 1 ? "" : "s", last->epochs, last->epochs == 1 ? "" : "s",
+           last->seconds, last->setup_seconds, last->record, last->loss);
     if (!isnan(last->gap)) printf(", gap %.3g", last->gap);
     if (!isnan(last->accuracy)) printf(", %.2f %% of the rows right", 100 * last->accuracy);
     printf("\n");
     if (!isnan(last->average_loss))
         printf("averaged iterate: loss %.8g, gap %.3g\n", last->average_loss, last->average_gap);
-    printf("up %s, back %s, sent in all %s; cost %s %s\n", text_bytes(last->uplink_bytes).text,
-           text_bytes(last->downlink_bytes).text, text_bytes(last->sent_bytes).text,
-           text_short(last->cost).text, r->facts.cost_unit);
+    printf("up %s, back %s, sent in all %s", text_bytes(last->uplink_bytes).text,
+           text_bytes(last->downlink_bytes).text, text_bytes(last->sent_bytes).text);
+    if (last->setup_bytes > 0) printf(" (%s of it for set-up)", text_bytes(last->setup_bytes).text);
+    printf("; cost %s %s\n", text_short(last->cost).text, r->facts.cost_unit);
     if (r->facts.buckets > 1)
         printf("%u buckets: %s messages, %.3g s of sending while the next one was encoded\n",
                r->facts.buckets, text_group((uint64_t)last->messages).text, last->overlap);

@@ -2,8 +2,9 @@
 "use strict";
 
 const PHASES = [
-  ["compute", "gradients"], ["encode", "selecting and encoding"], ["wait", "waiting for others"],
-  ["transfer", "moving frames"], ["decode", "decoding and adding"], ["other", "update, evaluation"],
+  ["compute", "gradients and updates"], ["encode", "selecting and encoding"], ["wait", "waiting for others"],
+  ["transfer", "moving frames"], ["decode", "decoding and adding"], ["record", "besides: losses, records, checkpoints"],
+  ["other", "in none of these"],
 ];
 
 class TimePlot {

@@ -148,7 +148,9 @@ typedef struct tithe_train_options {
     uint64_t seed;
     tithe_comm *comm; /* the processes that share the work, a worker in each; NULL: all workers in this one */
     unsigned threads; /* 0: as many as there are processors */
-    bool no_optimum;  /* do not look for f*: gap stays unknown, unless a target asks for it */
+    bool
+        no_optimum; /* do not look for f*: gap stays unknown, unless a target asks for it. Over a real transport f* is known
+                       * only if the cache of rank 0 has it, or `exact` or a target asks for it. */
     const char *cache;      /* directory for f*: see model.h */
     unsigned records;       /* about how many records a run with samples leaves; 0: 400 */
     const char *checkpoint; /* a file for the state of the run (docs/checkpoint.md), by rank 0; NULL: none */
@@ -162,6 +164,8 @@ typedef struct tithe_train_options {
     bool (*record)(void *context, const tithe_trace_record *record);
     /* What is being done now, and how much of it (0 to 1; NAN: nobody knows). False: stop. */
     bool (*progress)(void *context, const char *what, double done);
+    /* f*, and all that set-up leaves out otherwise, over a real transport, too: rank 0 finds it while the others wait. */
+    bool exact;
 } tithe_train_options;
 
 /* All but `size`, which tells how much there is to set. */

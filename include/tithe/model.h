@@ -65,7 +65,7 @@ typedef struct tithe_problem {
     const tithe_model *model;
     double params[TITHE_MAX_PARAMS];
     const tithe_data *data;
-    /* The other processes, if the data has only the rows of some workers; NULL: all are here. */
+    /* The other processes, with which losses are added up, if only the rows of some workers are here; NULL: all are. */
     struct tithe_comm *comm;
     double l2;
     size_t size; /* numbers in x */
@@ -80,7 +80,7 @@ TITHE_API tithe_status tithe_problem_make(const char *spec, const tithe_data *sh
                                           struct tithe_comm *comm, struct tithe_pool *pool,
                                           tithe_problem *problem, tithe_error *error);
 
-/* Loss over all rows here, penalty included, and its gradient (NULL: not wanted), summed worker by worker in rank
+/* Loss over all rows, penalty included, and its gradient over the rows here (NULL: not wanted), summed worker by worker in rank
  * order, so the bits do not depend on the pool. NAN when memory ran out, or a process failed. */
 TITHE_API double tithe_problem_loss(const tithe_problem *p, struct tithe_pool *pool, const double *x,
                                     double *g, size_t *correct);

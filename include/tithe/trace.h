@@ -29,8 +29,11 @@ typedef struct tithe_trace_record {
     double kept;     /* share of the energy that got through: |sent|^2 / |to be sent|^2 */
     double residual; /* mean over the workers of |e|^2, after the step */
     double unsent;   /* total so far: sum over steps of the mean over workers of |not sent|^2 */
-    /* seconds: since the start, and where they went, all totals */
+    /* seconds of training so far, and where they went: gradients and updates; exchange; what no phase has */
     double seconds, compute, encode, wait, transfer, decode, other;
+    double
+        record; /* seconds besides: losses and totals for records, checkpoints, looking around among processes */
+    double setup_bytes, setup_seconds; /* before the first step: data, handshake, constants, minimum */
     /* of the link, as the messages so far say: seconds one way, bytes per second */
     double latency, bandwidth;
     double overlap;  /* seconds that sending ran beside encoding: what buckets gained */

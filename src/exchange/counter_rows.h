@@ -9,7 +9,7 @@
  * A new one takes the next place that is free: accounts grow, and the file has a new version (docs/checkpoint.md). */
 /* clang-format off */
 COUNTER(uplink_bytes, uplink_bytes, "B", "frames of the workers so far, each counted once", PAID, 1)
-COUNTER(downlink_bytes, downlink_bytes, "B", "frames that came back to the workers so far", PAID, 2)
+COUNTER(downlink_bytes, downlink_bytes, "B", "what the workers received so far in order to know the updates", PAID, 2)
 COUNTER(sent_bytes, sent_bytes, "B", "all that left any process so far", PAID, 3)
 COUNTER(paper_bits, paper_bits, "bit", "what the papers' formulas would have counted so far", PAID, 4)
 COUNTER(cost, cost, "", "cost model over the uplink frames so far", PAID, 5)

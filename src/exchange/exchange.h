@@ -232,7 +232,9 @@ tithe_status ti_exchange_gather_lengths(tithe_exchange *ex, tithe_error *error);
 /* Count one message of a rank, or one that came back to it. */
 void ti_exchange_count_up(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits);
 void ti_exchange_count_down(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits);
-/* Count the messages of this step: each rank's own, and the way back, `down` bytes to each rank. */
-void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_bits);
+/* Count what the ranks here sent in this step, a frame each. */
+void ti_exchange_count_own(tithe_exchange *ex);
+/* The same, and what the rounds of an all-reduce brought each of them: what all send, all receive. */
+void ti_exchange_count_reduced(tithe_exchange *ex);
 
 #endif

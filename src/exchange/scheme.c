@@ -1,4 +1,5 @@
 /* scheme.c - what all schemes do alike: call codecs, weigh and add messages, and count them. */
+#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -132,7 +133,7 @@ void ti_exchange_count_down(tithe_exchange *ex, const exchange_worker *w, double
     ex->totals.downlink_cost += tithe_cost_of(w->cost, ex->config.count_paper ? paper_bits : 8 * bytes);
 }
 
-void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_bits)
+void ti_exchange_count_own(tithe_exchange *ex)
 {
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
@@ -141,6 +142,29 @@ void ti_exchange_count(tithe_exchange *ex, double down_bytes, double down_paper_
                                  ex->scheme->paper_bits
                                      ? ex->scheme->paper_bits(ex, i)
                                      : tithe_codec_paper_bits(ex->config.codec, ex->n, w->info.entries));
-        ti_exchange_count_down(ex, w, down_bytes, down_paper_bits);
     }
+}
+
+/* Of what all ranks have, in whole numbers: the first ones take the rest of the division. */
+static double part_of(double all, unsigned ranks, unsigned rank)
+{
+    return floor(all / ranks) + (rank < fmod(all, ranks));
+}
+
+void ti_exchange_count_reduced(tithe_exchange *ex)
+{
+    tithe_rounds list;
+    tithe_rounds_start(&list);
+    ex->scheme->rounds(&ex->shape, &list);
+    const tithe_comm *comm = ex->config.comm;
+    ti_exchange_count_own(ex);
+    for (unsigned i = 0; i < comm->local; i++)
+        for (unsigned e = 0; e < list.length; e++) {
+            const tithe_round *round = &list.list[e];
+            const double messages = part_of(round->messages, comm->size, comm->first + i);
+            ex->totals.downlink_bytes += part_of(round->sent, comm->size, comm->first + i);
+            if (messages > 0)
+                ex->totals.downlink_cost +=
+                    messages * tithe_cost_of(ex->workers[i].cost, 8 * ceil(round->sent / round->messages));
+        }
 }

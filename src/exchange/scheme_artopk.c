@@ -228,7 +228,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     for (size_t j = 0; j < a->count; j++) update[a->indices[j]] = (float)(weight * (double)a->values[0][j]);
     describe(ex, a);
     ti_leader_learn(&a->leader, a->rule, gain_of(ex, a));
-    ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
+    ti_exchange_count_reduced(ex);
     return TITHE_OK;
 }
 

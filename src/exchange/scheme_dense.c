@@ -19,7 +19,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     float *const *vectors = ex->in_place ? &ex->in_place : ex->vectors;
     const tithe_status status = ti_coll_reduce_weighed(ex->config.comm, ex->collective, vectors, ex->n,
                                                        ti_exchange_weight(ex, false), ex->sum, update, error);
-    if (!status) ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
+    if (!status) ti_exchange_count_reduced(ex);
     return status;
 }
 

@@ -4,6 +4,7 @@
  * differ, and nothing else. Every rank gets N-1 frames, so dense ones are better off under `shards`. */
 #include <string.h>
 
+#include "codec/codec.h"
 #include "coll/coll.h"
 #include "exchange/exchange.h"
 
@@ -34,6 +35,39 @@ static tithe_status gather_frames(tithe_exchange *ex, float *update, tithe_error
     return status;
 }
 
+/* Of a rank's frame: its own bits, or those of the paper. */
+static double bits_of(const tithe_exchange *ex, unsigned rank)
+{
+    tithe_frame_info info;
+    const tithe_call call = ti_exchange_call(ex, rank, ex->lanes[0].scratch, ex->up.scratch_size);
+    if (!ex->config.count_paper) return 8.0 * (double)ex->lengths[rank];
+    if (tithe_frame_check(ex->up.codec, &call, ex->blocks[rank], ex->lengths[rank], ex->n, &info, NULL))
+        return 0;
+    return tithe_codec_paper_bits(ex->up.codec, ex->n, info.entries);
+}
+
+/* Each rank's frame came to all others. */
+static void count(tithe_exchange *ex)
+{
+    const tithe_comm *comm = ex->config.comm;
+    const tithe_cost *known = NULL; /* whose costs of all frames were added up last */
+    double bytes = 0, cost = 0;
+    ti_exchange_count_own(ex);
+    for (unsigned r = 0; r < comm->size; r++) bytes += (double)ex->lengths[r];
+    for (unsigned i = 0; i < comm->local; i++) {
+        const unsigned me = comm->first + i;
+        const tithe_cost *own = ex->workers[i].cost;
+        if (known != own) {
+            cost = 0;
+            for (unsigned r = 0; r < comm->size; r++)
+                if (ex->lengths[r]) cost += tithe_cost_of(own, bits_of(ex, r));
+            known = own;
+        }
+        ex->totals.downlink_bytes += bytes - (double)ex->lengths[me];
+        ex->totals.downlink_cost += cost - (ex->lengths[me] ? tithe_cost_of(own, bits_of(ex, me)) : 0);
+    }
+}
+
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     const tithe_comm *comm = ex->config.comm;
@@ -45,7 +79,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     tithe_status status = ti_exchange_gather_lengths(ex, error);
     ex->shape.frames.lengths = ex->lengths;
     if (!status) status = gather_frames(ex, update, error);
-    if (!status) ti_exchange_count(ex, (double)ex->raw_bytes, tithe_codec_paper_bits(ex->raw, ex->n, ex->n));
+    if (!status) count(ex);
     return status;
 }
 

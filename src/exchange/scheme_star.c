@@ -158,8 +158,12 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
         status =
             tithe_decode_add(codec, &call, ex->server.frame, length, (float)weight, update, ex->n, error);
     ex->totals.decode += clock_now() - start;
-    if (!status) ti_exchange_count(ex, (double)length, tithe_codec_paper_bits(codec, ex->n, info.entries));
-    return status;
+    if (status) return status;
+    ti_exchange_count_own(ex);
+    for (unsigned i = 0; i < comm->local; i++)
+        ti_exchange_count_down(ex, &ex->workers[i], (double)length,
+                               tithe_codec_paper_bits(codec, ex->n, info.entries));
+    return TITHE_OK;
 }
 
 /* Up and down one after the other, through the server's link. Where it has no rank, the first worker also calls it. */

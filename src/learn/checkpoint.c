@@ -246,7 +246,7 @@ static tithe_status save(const passage *p, double *accounts)
 tithe_status ti_checkpoint_save(run *r, tithe_error *error)
 {
     if (!r->o->checkpoint || r->file.saved == r->step) return TITHE_OK;
-    const double start = clock_now();
+    ti_run_pause(r);
     checkpoint_file file = {0};
     const bool writes = r->comm->first == 0;
     tithe_status status = writes ? ti_checkpoint_create(r->o->checkpoint, &file, error) : TITHE_OK;
@@ -255,7 +255,7 @@ tithe_status ti_checkpoint_save(run *r, tithe_error *error)
     if (!status && writes) status = ti_checkpoint_finish(&file, error);
     ti_checkpoint_close(&file);
     if (!status) r->file.saved = r->step;
-    r->other += clock_now() - start;
+    ti_run_go_on(r);
     return status;
 }
 

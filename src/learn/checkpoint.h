@@ -14,6 +14,8 @@ tithe_status ti_checkpoint_expect_early(const run *r, tithe_error *error);
 tithe_status ti_checkpoint_expect(run *r, tithe_error *error);
 /* Put the run where the file left it. */
 tithe_status ti_checkpoint_load(run *r, tithe_error *error);
+/* The penalty of the run that goes on, as it was found or given; NAN: there is none, or it is not known here. */
+double ti_checkpoint_l2(const run *r);
 tithe_status ti_checkpoint_save(run *r, tithe_error *error);
 
 #endif

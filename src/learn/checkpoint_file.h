@@ -37,7 +37,7 @@ enum {
 typedef enum account_number {
     ACCOUNT_SENT = 0,
     ACCOUNT_COMPUTE = 11,
-    ACCOUNT_OTHER,
+    ACCOUNT_RECORD, /* where older files have the seconds of updates, too */
     ACCOUNT_MEASURED = 14,
     ACCOUNT_LEVEL_SUM,
     ACCOUNT_KEPT_SUM,

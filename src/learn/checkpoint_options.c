@@ -1,10 +1,12 @@
 /* checkpoint_options.c - the options that a checkpoint states: to go on with them, and to compare them with those of the run that
  * wants to. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sized.h"
 #include "base/status.h"
+#include "learn/checkpoint.h"
 #include "learn/checkpoint_text.h"
 #include "learn/run_description.h"
 #include "learn/run_options.h"
@@ -120,6 +122,15 @@ tithe_status tithe_train_options_resume(tithe_train_options *options, const char
     if (states_end(&given)) keep_end(&given, &taken);
     sized_copy(options, &taken);
     return TITHE_OK;
+}
+
+double ti_checkpoint_l2(const run *r)
+{
+    const checkpoint_head *h = r->file.resumed;
+    description_row row;
+    const bool known =
+        h && (ti_description_find(h->text, "l2 contents", &row) || ti_description_find(h->text, "l2", &row));
+    return known ? strtod(row.value, NULL) : NAN;
 }
 
 /* ---- is it this run? ------------------------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ void ti_checkpoint_describe(const run *r, checkpoint_head *head)
                               .workers = r->comm->size,
                               .parts = ti_checkpoint_parts(r),
                               .epochs = r->epochs,
-                              .seconds = clock_now() - r->started,
+                              .seconds = ti_run_seconds(r),
                               .average_ratio = r->average.ratio,
                               .average_count = r->average.count,
                               .average_earlier = r->average.earlier,
@@ -85,7 +85,7 @@ tithe_status ti_checkpoint_account(run *r, double *accounts, tithe_error *error)
     const double first[ACCOUNT_NUMBERS] = {
         [ACCOUNT_SENT] = sent + r->file.sent_before,
         [ACCOUNT_COMPUTE] = r->compute,
-        [ACCOUNT_OTHER] = r->other,
+        [ACCOUNT_RECORD] = r->record,
         [ACCOUNT_MEASURED] = r->sums.measured,
         [ACCOUNT_LEVEL_SUM] = r->sums.level,
         [ACCOUNT_KEPT_SUM] = r->sums.kept,
@@ -148,7 +148,7 @@ void ti_checkpoint_take_account(run *r, const double *accounts)
         for (const tithe_counter *c = tithe_counters(); c->name; c++) *counter_in(&t, c) += a[c->place];
         r->file.sent_before += a[ACCOUNT_SENT];
         r->compute += a[ACCOUNT_COMPUTE];
-        r->other += a[ACCOUNT_OTHER];
+        r->record += a[ACCOUNT_RECORD];
         r->sums.measured += a[ACCOUNT_MEASURED];
         r->sums.level += a[ACCOUNT_LEVEL_SUM];
         r->sums.kept += a[ACCOUNT_KEPT_SUM];

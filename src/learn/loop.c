@@ -167,7 +167,7 @@ static void apply_update(run *r)
     const double start = clock_now();
     for (size_t j = 0; j < r->size; j++) r->x[j] -= (double)r->update[j];
     ti_average_add(&r->average, r->x);
-    r->other += clock_now() - start;
+    r->compute += clock_now() - start;
 }
 
 /* ---- is it still sane? ----------------------------------------------------------------------------------- */
@@ -245,11 +245,15 @@ static void show_progress(run *r)
 
 static tithe_status look(run *r, double loss, tithe_error *error)
 {
-    const tithe_status status = ti_run_record(r, loss, error);
-    if (status) return status;
-    check_target(r);
-    show_progress(r);
-    return expect_sane(r, error);
+    ti_run_pause(r);
+    tithe_status status = ti_run_record(r, loss, error);
+    if (!status) {
+        check_target(r);
+        show_progress(r);
+        status = expect_sane(r, error);
+    }
+    ti_run_go_on(r);
+    return status;
 }
 
 static double mean_loss(run *r)
@@ -295,6 +299,7 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     r->estimate.step = (uint32_t)r->step;
     compute_gradients(r);
     if (free_loss) { /* the gradients brought the loss of the x that they were computed at */
+        ti_run_pause(r);
         const double loss = mean_loss(r);
         if (isnan(loss) && run_is_remote(r))
             return ti_fail(error, TITHE_E_PEER, 0, "Another process failed in a step.");
@@ -329,6 +334,7 @@ static tithe_status start(run *r, tithe_error *error)
 static tithe_status check_in(run *r, tithe_error *error)
 {
     if (!run_is_remote(r) || r->step < r->stop.next_check) return TITHE_OK;
+    ti_run_pause(r);
     const double now = clock_now(), took = now - r->stop.checked_at, half_a_second = 0.5;
     const double steps = (double)(r->step - r->stop.checked);
     double values[2] = {r->stop.asked, 0}; /* 1: the distance to the next one, at most twice the last */
@@ -338,6 +344,7 @@ static tithe_status check_in(run *r, tithe_error *error)
     r->stop.checked = r->step;
     r->stop.checked_at = now;
     r->stop.next_check = r->step + (uint64_t)fmax(values[1], 1);
+    ti_run_go_on(r);
     return status;
 }
 
@@ -365,7 +372,7 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
     if (status && status != TITHE_E_DIVERGED) return status; /* the others have not come this far */
     if (ti_run_classifies(r) && isnan(r->last.accuracy)) {   /* the last record may have come without */
         size_t correct = 0;
-        ti_run_loss(r, r->x, &correct);
+        ti_run_loss(r, r->x, &correct); /* `last` has its seconds already */
         r->last.accuracy = (double)correct / (double)r->share->total_rows;
     }
     return status;

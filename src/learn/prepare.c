@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/spec.h"
 #include "codec/codec.h"
 #include "comm/comm.h"
@@ -11,7 +12,7 @@
 #include "learn/checkpoint.h"
 #include "learn/run_description.h"
 #include "learn/run_options.h"
-#include "model/constants.h"
+#include "learn/setup.h"
 #include "model/rows.h"
 #include "tithe/tithe.h"
 
@@ -29,19 +30,8 @@ void ti_run_ask_to_stop(run *r)
 
 /* ---- data and problem ---------------------------------------------------------------------------------- */
 
-static tithe_status make_problem(run *r, double l2, tithe_error *error)
-{
-    return tithe_problem_make(r->o->model, r->share, l2, run_is_remote(r) ? r->comm : NULL, r->pool,
-                              &r->problem, error);
-}
-
-/* The default penalty is found together with the others, so not before it is known that they mean the same run. */
-static tithe_status choose_penalty(run *r, tithe_error *error)
-{
-    return r->o->l2 < 0 ? make_problem(r, r->o->l2, error) : TITHE_OK;
-}
-
-static tithe_status open_data(run *r, tithe_error *error)
+/* *all stays where rank 0 is, for the set-up. */
+static tithe_status open_data(run *r, tithe_data **all, tithe_error *error)
 {
     const tithe_train_options *o = r->o;
     if (!o->data)
@@ -54,15 +44,19 @@ static tithe_status open_data(run *r, tithe_error *error)
     ti_run_progress(r, "reading data", NAN);
     tithe_data_options reading = o->reading;
     reading.task = model->task;
-    tithe_data *all = NULL;
-    status = tithe_data_open(o->data, &reading, &all, error);
+    status = tithe_data_open(o->data, &reading, all, error);
     if (!status)
-        status = tithe_data_share(all, r->comm->size, o->split, o->seed, r->comm->first, r->comm->local,
+        status = tithe_data_share(*all, r->comm->size, o->split, o->seed, r->comm->first, r->comm->local,
                                   &r->share, error);
-    tithe_data_free(all);
+    if (r->comm->first != 0) {
+        tithe_data_free(*all);
+        *all = NULL;
+    }
     if (status) return status;
     r->m = (double)r->share->total_rows / r->share->workers;
-    return make_problem(r, o->l2 < 0 ? 0 : o->l2, error);
+    /* without the penalty, which the set-up finds */
+    return tithe_problem_make(o->model, r->share, 0, run_is_remote(r) ? r->comm : NULL, r->pool, &r->problem,
+                              error);
 }
 
 /* ---- how rows are drawn -------------------------------------------------------------------------------- */
@@ -148,11 +142,6 @@ static tithe_status choose_step(run *r, tithe_error *error)
 /* The promise needs a constant step, what is kept within a known bound, and the distance to x*. */
 static void make_theory(run *r)
 {
-    r->distance = r->optimum.certified ? 0 : NAN;
-    for (size_t i = 0; i < r->size && r->optimum.certified; i++) {
-        const double d = r->x[i] - r->optimum.x[i];
-        r->distance += d * d;
-    }
     const tithe_claims claims = ti_codec_claims(r->methods.codec, r->size);
     const bool exact = strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0;
     const bool absolute = claims.traits & TITHE_ABSOLUTE && r->methods.feedback->scaled;
@@ -167,29 +156,6 @@ static void make_theory(run *r)
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
-
-static bool go_on(void *context)
-{
-    return ti_run_progress(context, "looking for the minimum", NAN);
-}
-
-static tithe_status find_optimum(run *r, tithe_error *error)
-{
-    const bool wanted = !r->o->no_optimum || !isnan(r->o->target_gap);
-    r->optimum = (tithe_optimum){.loss = NAN, .context = r};
-    if (!run_is_remote(r)) r->optimum.go_on = go_on; /* processes search together: one alone must not leave */
-    r->sigma = NAN;
-    r->constants.sigma_star = r->constants.sigma_star_IS = r->constants.zeta_star = NAN;
-    if (!wanted || !r->problem.model->convex || !(r->problem.l2 > 0)) return TITHE_OK;
-    r->optimum.x = calloc(r->size, sizeof(double));
-    if (!r->optimum.x)
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the optimum.");
-    ti_run_progress(r, "looking for the minimum", NAN);
-    const tithe_status status = tithe_problem_optimum(&r->problem, r->pool, r->o->cache, &r->optimum, error);
-    if (status || !r->optimum.certified) return status;
-    return ti_noise(&r->problem, r->pool, r->optimum.x, r->estimate.rows.weights, &r->constants, &r->sigma,
-                    error);
-}
 
 static tithe_status make_room(run *r, tithe_error *error)
 {
@@ -238,6 +204,9 @@ static tithe_status expect_sense(const tithe_train_options *o, tithe_error *erro
     if (!(o->momentum >= 0 && o->momentum < 1))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "`momentum` takes a number from 0 to below 1, not %g.",
                        o->momentum);
+    if (o->exact && o->no_optimum)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "`exact` looks for the minimum, and `no-optimum` does not: take one.");
     if (!(o->epochs >= 0) || !isfinite(o->epochs))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "`epochs` takes a positive number, not %g.", o->epochs);
     return TITHE_OK;
@@ -316,7 +285,31 @@ static void fill_facts(run *r)
     f->buckets = tithe_exchange_buckets(r->exchange);
 }
 
-tithe_status ti_run_prepare(run *r, tithe_error *error)
+/* From the handshake to the numbers that steps are made of. */
+static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *error)
+{
+    tithe_status status = ti_run_agree(r, error);
+    if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
+    if (!status) status = ti_run_set_up(r, all, error);
+    if (!status) status = ti_checkpoint_expect(r, error);
+    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stop.stopped)
+        status =
+            ti_fail(error, TITHE_E_SPEC, 0,
+                    "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
+                    "`target-loss`.");
+    if (!status) status = choose_step(r, error);
+    if (status) return status;
+    r->first_loss = tithe_problem_loss(&r->problem, r->pool, r->x, NULL, NULL);
+    if (isnan(r->first_loss) && run_is_remote(r))
+        return ti_fail(error, TITHE_E_PEER, 0, "Another process failed before the first step.");
+    make_theory(r);
+    const double eta = fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
+    status = ti_average_make(r->average.kind, r->size, eta, &r->average, error);
+    if (!status) fill_facts(r);
+    return status;
+}
+
+static tithe_status prepare_with(run *r, tithe_data **all, tithe_error *error)
 {
     r->comm = r->o->comm;
     tithe_status status = expect_sense(r->o, error);
@@ -336,7 +329,7 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
                              "`network` computes a network; over a real transport there is one already.");
     }
     if (!status) status = tithe_pool_create(r->o->threads, &r->pool, error);
-    if (!status) status = open_data(r, error);
+    if (!status) status = open_data(r, all, error);
     if (status) return status;
     r->size = r->problem.size;
     const unsigned threads = tithe_pool_threads(r->pool);
@@ -344,31 +337,18 @@ tithe_status ti_run_prepare(run *r, tithe_error *error)
     status = make_room(r, error);
     if (!status) status = ti_run_exchange(r, r->size, error);
     if (!status) status = make_estimate(r, error);
-    if (!status) status = ti_run_agree(r, error);
-    if (!status) status = choose_penalty(r, error);
-    if (!status) status = ti_checkpoint_expect(r, error);
-    if (!status) {
-        ti_run_progress(r, "smoothness constants", NAN);
-        status = tithe_problem_constants(&r->problem, r->pool, &r->constants, error);
-    }
-    if (!status) status = find_optimum(r, error);
-    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stop.stopped)
-        status =
-            ti_fail(error, TITHE_E_SPEC, 0,
-                    "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
-                    "`target-loss`.");
-    if (!status) status = choose_step(r, error);
-    if (status) return status;
-    if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
-    r->first_loss = tithe_problem_loss(&r->problem, r->pool, r->x, NULL, NULL);
-    if (isnan(r->first_loss) && run_is_remote(r))
-        return ti_fail(error, TITHE_E_PEER, 0, "Another process failed before the first step.");
-    make_theory(r);
-    const double eta = fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
-    status = ti_average_make(r->average.kind, r->size, eta, &r->average, error);
-    if (status) return status;
-    fill_facts(r);
-    return TITHE_OK;
+    return status ? status : prepare_steps(r, *all, error);
+}
+
+tithe_status ti_run_prepare(run *r, tithe_error *error)
+{
+    tithe_data *all = NULL;
+    const double start = clock_now();
+    tithe_status status = prepare_with(r, &all, error);
+    tithe_data_free(all);
+    if (!status) status = ti_comm_sent(r->comm, &r->set_up.sent, error);
+    r->set_up.seconds = clock_now() - start;
+    return status;
 }
 
 void ti_run_free(run *r)
@@ -390,7 +370,6 @@ void ti_run_free(run *r)
     ti_average_free(&r->average);
     ti_description_free(&r->files);
     ti_network_free(&r->clock.network);
-    free(r->optimum.x);
     free(r->x);
     free(r->averaged);
     free(r->losses);

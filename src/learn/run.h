@@ -42,6 +42,12 @@ typedef struct run_file {
     checkpoint_file source;
 } run_file;
 
+/* What came before the first step: by this process, and by a server without ranks for the first. */
+typedef struct run_set_up {
+    double sent; /* bytes */
+    double seconds;
+} run_set_up;
+
 /* Sums over the steps (run_totals.c; a checkpoint saves and loads them). */
 typedef struct run_sums {
     double level, kept, kept_least, speedup, speedup_least, residual_max, measured;
@@ -49,13 +55,13 @@ typedef struct run_sums {
 
 /* Who may change what is said at each group; everybody may read all of it. */
 typedef struct run {
-    /* ---- what the run is: by prepare.c and run_exchange.c, once */
+    /* ---- what the run is: by prepare.c, setup.c and run_exchange.c, once */
     const tithe_train_options *o; /* with all texts that have a default */
     tithe_pool *pool;
     tithe_data *share;
     tithe_problem problem;
     tithe_constants constants;
-    tithe_optimum optimum;
+    tithe_optimum optimum; /* without its x */
     const tithe_estimator *estimator;
     const tithe_sampling *sampling;
     double estimator_params[TITHE_MAX_PARAMS];
@@ -74,6 +80,7 @@ typedef struct run {
     double distance;  /* |x_0 - x*|^2; NAN: not known */
     size_t size;
     size_t layers[MAX_LAYERS], layer_count;
+    run_set_up set_up;
 
     /* ---- what a step works on: made by prepare.c, changed by loop.c */
     tithe_exchange *exchange;
@@ -92,8 +99,10 @@ typedef struct run {
 
     /* ---- where it stands: by loop.c and run_totals.c */
     uint64_t step;
-    double epochs, started, compute, other;
-    double shown; /* when progress was shown last */
+    double epochs;
+    double started, paused_at; /* the clock of `seconds`; 0: it runs */
+    double compute, record;    /* seconds: gradients and updates; while it stood still */
+    double shown;              /* when progress was shown last */
     double first_loss;
     double gamma;
     bool reached;
@@ -110,7 +119,12 @@ tithe_status ti_run_prepare(run *r, tithe_error *error); /* prepare.c */
 void ti_run_free(run *r);
 tithe_status ti_run_loop(run *r, tithe_error *error); /* loop.c */
 
-/* run_totals.c: count a step; a loss, and whether rows can be right or wrong; a record (loss NAN: computed there). */
+/* run_totals.c: `seconds` are those of steps. Their clock stands still while something is written down, and among processes
+ * looked around for. */
+void ti_run_pause(run *r);
+void ti_run_go_on(run *r);
+double ti_run_seconds(const run *r);
+/* Count a step; a loss, and whether rows can be right or wrong; a record (loss NAN: computed there). */
 void ti_run_count(run *r);
 double ti_run_loss(run *r, const double *x, size_t *correct);
 bool ti_run_classifies(const run *r);

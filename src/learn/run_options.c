@@ -71,6 +71,8 @@ static const tithe_option table[] = {
      .max = UINT64_MAX},
     {"no-optimum", NULL, "do not look for the minimum: faster to start, no gap", NULL, TITHE_OPTION_FLAG,
      SHAPES | CHANGES, PLACE(no_optimum)},
+    {"exact", NULL, "look for it over mpi and zmq, too, where the first rank does while the others wait",
+     NULL, TITHE_OPTION_FLAG, SHAPES | CHANGES, PLACE(exact)},
 
 /* ---- messages */
 #include "exchange/option_rows.h"

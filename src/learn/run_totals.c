@@ -24,13 +24,39 @@ void ti_run_count(run *r)
     r->sums.speedup_least = fmin(r->sums.speedup_least, e.speedup_least);
 }
 
+/* ---- time ------------------------------------------------------------------------------------------------ */
+
+void ti_run_pause(run *r)
+{
+    if (!r->paused_at) r->paused_at = clock_now();
+}
+
+void ti_run_go_on(run *r)
+{
+    if (!r->paused_at) return;
+    const double took = clock_now() - r->paused_at;
+    r->started += took;
+    r->record += took;
+    r->paused_at = 0;
+}
+
+double ti_run_seconds(const run *r)
+{
+    return (r->paused_at > 0 ? r->paused_at : clock_now()) - r->started;
+}
+
+/* What no phase has. Threads that encode side by side may have more of them than the clock has. */
+static double other_seconds(const run *r, const tithe_exchange_totals *t)
+{
+    return fmax(0, ti_run_seconds(r) - r->compute - t->encode - t->wait - t->transfer - t->decode);
+}
+
+/* ---- records --------------------------------------------------------------------------------------------- */
+
 /* The loss is computed on its own where the gradients do not bring it. */
 double ti_run_loss(run *r, const double *x, size_t *correct)
 {
-    const double start = clock_now();
-    const double loss = tithe_problem_loss(&r->problem, r->pool, x, NULL, correct);
-    r->other += clock_now() - start;
-    return loss;
+    return tithe_problem_loss(&r->problem, r->pool, x, NULL, correct);
 }
 
 bool ti_run_classifies(const run *r)
@@ -42,7 +68,7 @@ bool ti_run_classifies(const run *r)
  * were put. */
 typedef struct overview {
     tithe_exchange_totals totals;
-    double ranks, measured, level, kept, residual, stopped;
+    double ranks, measured, level, kept, residual, stopped, set_up;
 } overview;
 
 /* A network that is computed has its own seconds. */
@@ -55,8 +81,8 @@ static void take_virtual_seconds(const run *r, tithe_exchange_totals *totals)
 
 static tithe_status add_up(run *r, overview *all, tithe_error *error)
 {
-    double *const of_step[] = {&all->ranks, &all->measured, &all->level,
-                               &all->kept,  &all->residual, &all->stopped};
+    double *const of_step[] = {&all->ranks,    &all->measured, &all->level, &all->kept,
+                               &all->residual, &all->stopped,  &all->set_up};
     enum { OF_STEP = sizeof of_step / sizeof *of_step };
     double *numbers[COUNTERS + OF_STEP], sums[COUNTERS + OF_STEP];
     size_t count = 0;
@@ -79,7 +105,8 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
                       .measured = e.measured,
                       .kept = e.measured ? e.measured * e.kept : 0,
                       .residual = ranks * e.residual,
-                      .stopped = r->stop.asked};
+                      .stopped = r->stop.asked,
+                      .set_up = r->set_up.sent};
     if (r->clock.network.phases) take_virtual_seconds(r, &all->totals);
     double sent; /* by this process, and not by its exchange alone */
     tithe_status status = ti_comm_sent(r->comm, &sent, error);
@@ -127,9 +154,12 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .level_most = extremes[1] + none,
         .kept = all.kept / all.measured,
         .residual = all.residual / all.ranks + none,
-        .seconds = clock_now() - r->started,
+        .seconds = ti_run_seconds(r),
         .compute = r->compute,
-        .other = r->other,
+        .other = other_seconds(r, &r->exchange->totals),
+        .record = r->record,
+        .setup_bytes = all.set_up,
+        .setup_seconds = r->set_up.seconds,
         .latency = r->link.now.latency,
         .bandwidth = r->link.now.bandwidth,
         .scheme = e.scheme,
@@ -139,7 +169,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     if (r->clock.network.phases) { /* all times are that network's */
         r->last.seconds = r->clock.compute + r->clock.transfer;
         r->last.compute = r->clock.compute;
-        r->last.other = 0;
+        r->last.other = r->last.record = 0;
     }
     if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_ask_to_stop(r);
     return TITHE_OK;

@@ -14,37 +14,39 @@
 #include "model/sums.h"
 #include "model/vectors.h"
 
+tithe_status ti_row_constants(const tithe_problem *p, tithe_constants *constants, tithe_error *error)
+{
+    double all = 0, max[] = {0, 0}; /* of a row, and of a worker's mean */
+    if (!(p->model->curvature > 0)) return TITHE_OK;
+    for (unsigned worker = 0; worker < p->data->local; worker++) {
+        const tithe_batch rows = ti_worker_rows(p->data, worker, 1);
+        double sum = 0;
+        for (size_t i = 0; i < rows.count; i++) {
+            const double smoothness = p->model->curvature * ti_row_square(p->data, rows.first + i);
+            sum += smoothness;
+            max[0] = fmax(max[0], smoothness);
+        }
+        all += sum;
+        max[1] = fmax(max[1], sum / (double)rows.count);
+    }
+    tithe_status status = p->comm ? ti_comm_fold(p->comm, COMM_SUM, &all, 1, error) : TITHE_OK;
+    if (p->comm && !status) status = ti_comm_fold(p->comm, COMM_MAX, max, 2, error);
+    if (status) return status;
+    constants->L_US = max[0];
+    constants->L_IS = max[1];
+    constants->L_mean = all / (double)p->data->total_rows;
+    return TITHE_OK;
+}
+
 tithe_status tithe_problem_constants(const tithe_problem *p, struct tithe_pool *pool,
                                      tithe_constants *constants, tithe_error *error)
 {
     tithe_constants found = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     tithe_status status = ti_expect_all_workers(p, error);
-    if (!status) status = ti_smoothness(p, pool, &found.L, error);
-    if (status) return status;
-    if (p->model->curvature > 0) {
-        double all = 0;
-        found.L_US = found.L_IS = 0;
-        for (unsigned worker = 0; worker < p->data->local; worker++) {
-            const tithe_batch rows = ti_worker_rows(p->data, worker, 1);
-            double sum = 0;
-            for (size_t i = 0; i < rows.count; i++) {
-                const double smoothness = p->model->curvature * ti_row_square(p->data, rows.first + i);
-                sum += smoothness;
-                found.L_US = fmax(found.L_US, smoothness);
-            }
-            all += sum;
-            found.L_IS = fmax(found.L_IS, sum / (double)rows.count);
-        }
-        double max[] = {found.L_US, found.L_IS};
-        if (p->comm) status = ti_comm_fold(p->comm, COMM_SUM, &all, 1, error);
-        if (p->comm && !status) status = ti_comm_fold(p->comm, COMM_MAX, max, 2, error);
-        if (status) return status;
-        found.L_US = max[0];
-        found.L_IS = max[1];
-        found.L_mean = all / (double)p->data->total_rows;
-    }
-    *constants = found;
-    return TITHE_OK;
+    if (!status) status = ti_smoothness(p, pool, NULL, &found.L, error);
+    if (!status) status = ti_row_constants(p, &found, error);
+    if (!status) *constants = found;
+    return status;
 }
 
 /* ---- noise at the optimum -------------------------------------------------------------------------------- */
@@ -127,7 +129,6 @@ tithe_status ti_noise(const tithe_problem *p, struct tithe_pool *pool, const dou
             ti_pool_run(pool, workers - w.first < slots ? workers - w.first : slots, look_at_worker, &w);
         double found[] = {sum_of(w.sigma, workers), sum_of(w.sigma_IS, workers), sum_of(w.zeta, workers),
                           sum_of(w.sigma_own, workers)};
-        if (p->comm) status = ti_comm_fold(p->comm, COMM_SUM, found, 4, error);
         constants->sigma_star = found[0] / p->data->workers;
         constants->sigma_star_IS = found[1] / p->data->workers;
         constants->zeta_star = found[2] / p->data->workers;

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "comm/comm.h"
 #include "model/constants.h"
 #include "model/linear.h"
 #include "model/sums.h"
@@ -22,13 +21,13 @@ enum {
     REMEMBERED = 12 /* pairs of vectors in L-BFGS */
 };
 
-typedef struct search {
+typedef struct descent {
     const tithe_problem *p;
     tithe_pool *pool;
     const tithe_optimum *asked;
     double target; /* for |gradient| */
     unsigned iterations;
-} search;
+} descent;
 
 bool ti_optimum_go_on(const tithe_optimum *o)
 {
@@ -39,7 +38,7 @@ static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *x, lbfgsf
                                 const lbfgsfloatval_t step)
 {
     (void)n, (void)step;
-    search *s = instance;
+    descent *s = instance;
     return ti_objective(s->p, s->pool, x, g);
 }
 
@@ -48,13 +47,13 @@ static int progress(void *instance, const lbfgsfloatval_t *x, const lbfgsfloatva
                     const lbfgsfloatval_t step, int n, int k, int ls)
 {
     (void)x, (void)g, (void)fx, (void)xnorm, (void)step, (void)n, (void)ls;
-    search *s = instance;
+    descent *s = instance;
     s->iterations = (unsigned)k;
     return gnorm <= s->target || !ti_optimum_go_on(s->asked); /* anything but 0 ends the search */
 }
 
 /* Whatever L-BFGS answers, x is the best that it found: Newton's method takes it from there. */
-static bool minimize(search *s, double *result)
+static bool minimize(descent *s, double *result)
 {
     const size_t n = s->p->size;
     double *x = lbfgs_malloc((int)n);
@@ -86,6 +85,12 @@ static bool certify(const tithe_problem *p, tithe_pool *pool, double *g, tithe_o
 tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *pool, const char *cache,
                                    tithe_optimum *optimum, tithe_error *error)
 {
+    return ti_optimum_find(p, pool, cache, true, optimum, error);
+}
+
+tithe_status ti_optimum_find(const tithe_problem *p, struct tithe_pool *pool, const char *cache, bool search,
+                             tithe_optimum *optimum, tithe_error *error)
+{
     if (!p || !optimum || !optimum->x)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A problem, and room for its minimum, are needed.");
     tithe_status status = ti_expect_all_workers(p, error);
@@ -101,22 +106,14 @@ tithe_status tithe_problem_optimum(const tithe_problem *p, struct tithe_pool *po
 
     double *g = malloc(p->size * sizeof *g);
     if (!g) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find the minimum.");
-    /* All processes go the same way: the cache is used when all of them have it. */
-    double missing = ti_optimum_read(p, cache, found.x, &found.iterations) ? 0 : 1;
-    if (p->comm) status = ti_comm_fold(p->comm, COMM_MAX, &missing, 1, error);
-    if (status) {
-        free(g);
-        return status;
-    }
-    found.cached = missing == 0 && certify(p, pool, g, &found);
-    if (!found.cached) {
-        search s = {.p = p, .pool = pool, .asked = &found, .target = sqrt(2 * p->l2 * OPTIMUM_SLACK) / 2};
+    found.cached = ti_optimum_read(p, cache, found.x, &found.iterations) && certify(p, pool, g, &found);
+    if (!found.cached && search) {
+        descent s = {.p = p, .pool = pool, .asked = &found, .target = sqrt(2 * p->l2 * OPTIMUM_SLACK) / 2};
         const bool searched = minimize(&s, found.x);
         found.iterations = s.iterations;
-        if (searched && certify(p, pool, g, &found) && p->data->first == 0)
-            ti_optimum_write(p, cache, found.x, found.iterations);
-        if (!searched || (p->comm && p->comm->failed.code)) /* a lost process ends the search early */
-            status = ti_row_sum_failed(p, "find the minimum", error);
+        if (searched && certify(p, pool, g, &found)) ti_optimum_write(p, cache, found.x, found.iterations);
+        if (!searched)
+            status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find the minimum.");
     }
     free(g);
     if (!status) *optimum = found;

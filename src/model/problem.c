@@ -49,7 +49,7 @@ tithe_status tithe_problem_make(const char *spec, const tithe_data *share, doubl
     ti_spec_write(made.spec, sizeof made.spec, made.model->name, made.model->params, made.params);
     if (l2 < 0 && made.model->curvature > 0) {
         double L;
-        status = ti_smoothness(&made, pool, &L, error);
+        status = ti_smoothness(&made, pool, NULL, &L, error);
         if (status) return status;
         made.l2 = L / 1e4;
     }

@@ -58,15 +58,15 @@ static void start_vector(double *v, size_t n)
     for (size_t i = 0; i < n; i++) v[i] = norm > 0 ? v[i] / norm : 1;
 }
 
-static double lanczos(const row_sum *gram, tithe_pool *pool, double *v, double *before, double *product,
-                      bool *ok)
+static double lanczos(const row_sum *gram, tithe_pool *pool, const patience *asked, double *v, double *before,
+                      double *product, bool *ok)
 {
     const size_t n = gram->problem->size;
     tridiagonal t = {.size = 0};
     double largest = 0, b = 0, unused;
     start_vector(v, n);
     for (size_t i = 0; i < n; i++) before[i] = 0;
-    for (int quiet = 0; t.size < MAX_STEPS && quiet < QUIET_STEPS;) {
+    for (int quiet = 0; t.size < MAX_STEPS && quiet < QUIET_STEPS && patience_lasts(asked);) {
         *ok = ti_row_sum(gram, pool, v, product, &unused, NULL);
         if (!*ok) return NAN;
         const double a = ti_dot(n, v, product);
@@ -88,14 +88,15 @@ static double lanczos(const row_sum *gram, tithe_pool *pool, double *v, double *
 
 tithe_status ti_expect_all_workers(const tithe_problem *p, tithe_error *error)
 {
-    if (p->data->local == p->data->workers || p->comm) return TITHE_OK;
+    if (p->data->local == p->data->workers) return TITHE_OK;
     return ti_fail(error, TITHE_E_ARGUMENT, 0,
                    "Rows of only %u of %u workers are here, but this needs all of them (state l2 where a "
                    "share is used).",
                    p->data->local, p->data->workers);
 }
 
-tithe_status ti_smoothness(const tithe_problem *p, struct tithe_pool *pool, double *L, tithe_error *error)
+tithe_status ti_smoothness(const tithe_problem *p, struct tithe_pool *pool, const patience *asked, double *L,
+                           tithe_error *error)
 {
     *L = NAN;
     if (!(p->model->curvature > 0)) return TITHE_OK;
@@ -105,7 +106,8 @@ tithe_status ti_smoothness(const tithe_problem *p, struct tithe_pool *pool, doub
     double *memory = malloc(3 * p->size * sizeof *memory);
     bool ok = memory != NULL;
     if (ok)
-        *L = p->model->curvature * lanczos(&gram, pool, memory, memory + p->size, memory + 2 * p->size, &ok);
+        *L = p->model->curvature *
+             lanczos(&gram, pool, asked, memory, memory + p->size, memory + 2 * p->size, &ok);
     free(memory);
-    return ok ? TITHE_OK : ti_row_sum_failed(p, "find L", error);
+    return ok ? TITHE_OK : ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to find L.");
 }

@@ -92,25 +92,15 @@ static unsigned slots_for(const wave *w, unsigned threads)
     return (unsigned)(slots < w->parts ? slots : w->parts);
 }
 
-/* What the workers of other processes have, in rank order. */
-static bool add_others(const tithe_problem *p, double *g, double *sum, size_t *correct)
+/* What the workers of other processes have, in rank order: numbers, never vectors. */
+static bool add_others(const tithe_problem *p, double *sum, size_t *correct)
 {
     if (!p->comm) return true;
     double scalars[2] = {*sum, correct ? (double)*correct : 0};
-    if (g && ti_comm_fold(p->comm, COMM_SUM, g, p->size, NULL)) return false;
     if (ti_comm_fold(p->comm, COMM_SUM, scalars, 2, NULL)) return false;
     *sum = scalars[0];
     if (correct) *correct = (size_t)scalars[1];
     return true;
-}
-
-tithe_status ti_row_sum_failed(const tithe_problem *p, const char *what, tithe_error *error)
-{
-    if (p->comm && p->comm->failed.code) {
-        if (error) *error = p->comm->failed;
-        return p->comm->failed.code;
-    }
-    return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to %s.", what);
 }
 
 bool ti_row_sum(const row_sum *s, tithe_pool *pool, const double *x, double *g, double *sum, size_t *correct)
@@ -143,5 +133,5 @@ bool ti_row_sum(const row_sum *s, tithe_pool *pool, const double *x, double *g, 
     free(w.losses);
     free(w.correct);
     free(w.slots);
-    return ok && add_others(p, g, sum, correct);
+    return ok && add_others(p, sum, correct);
 }

@@ -1,4 +1,4 @@
-/* sums.h - sums over all rows, on the threads of a pool and in several processes, that depend on neither.
+/* sums.h - sums over all rows, on the threads of a pool and, of numbers, in several processes, that depend on neither.
  *
  * The rows of each worker are summed on their own, and the workers' sums are added up in rank order. */
 #ifndef MODEL_SUMS_H
@@ -14,11 +14,9 @@ typedef struct row_sum {
     double weight;
 } row_sum;
 
-/* Sets g (NULL: not wanted) to the sum of weight * gradient, without penalty, and *sum to that of the losses. False
- * when memory ran out, or another process was lost. */
+/* Sets g (NULL: not wanted) to the sum of weight * gradient over the rows here, without penalty, and *sum to that of the losses,
+ * of all processes. False when memory ran out, or another process was lost. */
 bool ti_row_sum(const row_sum *s, tithe_pool *pool, const double *x, double *g, double *sum, size_t *correct);
-/* Which of the two it was, in words; `what` the sum was for, as in "find L". */
-tithe_status ti_row_sum_failed(const tithe_problem *p, const char *what, tithe_error *error);
 
 /* The rows of worker `local` (counted from the first one that is here), `weight` each. */
 tithe_batch ti_worker_rows(const tithe_data *data, unsigned local, double weight);

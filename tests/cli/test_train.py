@@ -98,10 +98,11 @@ def contract():
 def numbers():
     """Bytes and cost by hand: 10 steps of 4 workers, 5 entries each."""
     j = train(*SMALL, "--steps", "10", "--codec", "topk:k=5", "--cost", "packet:c0=64,c1=576,payload=512")
-    check(j["cost"] == 40 * 640 and j["downlink_cost"] == 40 * 640, "one packet for each message")
+    check(j["cost"] == 40 * 640 and j["downlink_cost"] == 3 * 40 * 640, "one packet for each message, which comes to three others")
+    check(j["downlink_bytes"] == 3 * j["uplink_bytes"], "others' frames come back")
     check(j["paper_bits"] == 40 * 5 * (32 + 6), "the paper's bits")
     dense = train(*SMALL, "--steps", "10")
-    check(dense["uplink_bytes"] == dense["downlink_bytes"] == j["downlink_bytes"], "raw frames on the way back")
+    check(dense["downlink_bytes"] == 10 * 2 * 3 * 240, "what a ring brings")
     frame = dense["uplink_bytes"] / 40
     check(240 < frame <= 240 + 12, f"a raw frame of 60 numbers has {frame} bytes")
     check(dense["sent_bytes"] == 10 * 2 * 3 * 240, "bytes of a ring")

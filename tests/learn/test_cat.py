@@ -112,7 +112,7 @@ def both_ways(name):
     """The server tunes its own message: the way back gets cheap too, and the run still gets there."""
     goal = ["--data", name, "--l2", "1e-4", "--workers", "4", "--cost", "802.15.4", *SQ, "--feedback", "ec", "--target-loss", "0.45",
             "--steps", "500"]
-    one, both = train(*goal), train(*goal, "--downlink", "topk|sign", "--downlink-feedback", "ec")
+    one, both = train(*goal, "--scheme", "star"), train(*goal, "--downlink", "topk|sign", "--downlink-feedback", "ec")
     print(f"{name}: {one['cost']} B up and {one['downlink_cost']} B back; both ways tuned {both['cost']} and {both['downlink_cost']} B")
     check(one["target_reached"] and both["target_reached"], "both ways get there")
     check(100 * both["downlink_cost"] < one["downlink_cost"], "the way back is tuned")

@@ -484,7 +484,7 @@ static void the_file_has_all_options(void **state)
 static void an_account_has_no_gaps(void **state)
 {
     (void)state;
-    unsigned owners[ACCOUNT_NUMBERS] = {[ACCOUNT_SENT] = 1, [ACCOUNT_COMPUTE] = 1, [ACCOUNT_OTHER] = 1};
+    unsigned owners[ACCOUNT_NUMBERS] = {[ACCOUNT_SENT] = 1, [ACCOUNT_COMPUTE] = 1, [ACCOUNT_RECORD] = 1};
     for (int i = ACCOUNT_MEASURED; i <= ACCOUNT_STEP_RESIDUAL; i++) owners[i]++;
     for (const tithe_counter *c = tithe_counters(); c->name; c++) {
         expect(c->place < ACCOUNT_NUMBERS, "%s has place %u", c->name, c->place);

@@ -116,6 +116,7 @@ static const sample samples[] = {
     {"target-gap", "0.1", "0.2", {{0}}},
     {"seed", "1", "2", {{0}}},
     {"no-optimum", "no", "yes", {{0}}},
+    {"exact", "no", "yes", {{0}}},
     {"codec", "topk:k=2", "topk:k=3", {{0}}},
     {"downlink", NULL, "topk:k=4", {{"codec", "natural"}}},
     {"feedback", NULL, "ef21", {{"codec", "topk:k=2"}}},
@@ -416,9 +417,10 @@ static void flags_are_where_they_should_be(void **state)
     (void)state;
     static const char *const own[] = {"features", "overlap", "threads", "deterministic", NULL};
     static const char *const not_saved[] = {"threads", "checkpoint", "every", "resume", NULL};
-    static const char *const may_change[] = {
-        "positive",   "normalize",  "features",   "step-size", "steps",   "epochs",        "target-loss",
-        "target-gap", "no-optimum", "collective", "overlap",   "network", "deterministic", NULL};
+    static const char *const may_change[] = {"positive",   "normalize",     "features",    "step-size",
+                                             "steps",      "epochs",        "target-loss", "target-gap",
+                                             "no-optimum", "exact",         "collective",  "overlap",
+                                             "network",    "deterministic", NULL};
     static const char *const of_messages[] = {
         "workers", "seed",   "codec", "downlink", "feedback", "downlink-feedback", "scheme", "collective",
         "leader",  "bucket", "tuner", "level",    "cost",     "clients",           "count",  NULL};

@@ -96,10 +96,10 @@ def near(a, b):
     return a == b or (a is not None and b is not None and abs(a - b) <= 1e-12 * abs(a))
 
 
-def same(whole, resumed, what, moved=False):
+def same(whole, resumed, what, rounded=()):
     if whole and resumed:
         for key in SAME:
-            equal = near(whole[key], resumed[key]) if moved and key in ROUNDED else whole[key] == resumed[key]
+            equal = near(whole[key], resumed[key]) if key in rounded else whole[key] == resumed[key]
             check(equal, f"{what}: {key} is {resumed[key]}, but {whole[key]} in one go")
 
 
@@ -123,7 +123,7 @@ def halves(transports):
             for then in wholes:
                 if first != then:
                     second = answer(then, [*options, "--steps", "24", "--resume", path("half-" + first)], f"{name}, {first} to {then}")
-                    same(wholes[then], second, f"{name}, {first} to {then}", moved=True)
+                    same(wholes[then], second, f"{name}, {first} to {then}", rounded=ROUNDED)
         # In the middle of a run, for its last multiple of K; and the file goes over itself.
         file = path("every")
         answer("inproc", [*options, "--steps", "20", "--checkpoint", file, "--every", "8"], f"{name}, every")
@@ -272,7 +272,7 @@ def roles_of_the_file():
     texts = [out for out, _ in outputs if out.strip()]
     check(len(texts) == 1, f"roles: one speaks: {outputs}")
     if len(texts) == 1:
-        same(whole, json.loads(texts[0]), "roles", moved=True)
+        same(whole, json.loads(texts[0]), "roles", rounded=ROUNDED)
 
 
 def only_rank_0_sees_the_file():
@@ -299,7 +299,7 @@ def version_2():
         resumed = run([tithe, "train", *more, "--resume", file, "--steps", "9", "--json", "-"])
         check(resumed.returncode == 0, f"version 2: {resumed.stderr!r}")
         if resumed.returncode == 0:
-            same(json.loads(whole.stdout), json.loads(resumed.stdout), "version 2")
+            same(json.loads(whole.stdout), json.loads(resumed.stdout), "version 2", ["gap"])  # its l2 was summed up in another order
     refused([tithe, "train", "--resume", file, "--feedback", "ef21"], ["feedback is ec there", "ef21 here"], "version 2, another feedback")
     refused([tithe, "train", "--resume", file, "--bucket", "64"], ["bucket is off there", "64 here"], "version 2, buckets")
 
@@ -354,7 +354,7 @@ def stopped(transports):
             check(isinstance(at, int) and at > 0, f"{what}: {at}")
             if isinstance(at, int):
                 ahead = [*options, "--steps", str(at + 5)]
-                same(answer("inproc", ahead, what), answer("inproc", [*ahead, "--resume", file], what), what, moved=transport != "inproc")
+                same(answer("inproc", ahead, what), answer("inproc", [*ahead, "--resume", file], what), what, rounded=ROUNDED if transport != "inproc" else ())
 
 
 def folder_goes(transports):
