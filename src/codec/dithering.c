@@ -76,11 +76,11 @@ static bool codes_are_sound(const tithe_quant_call *c, bit_reader *r)
         elias_table room;
         return ti_elias_codes_pass(r, s, table_for(c, &room), c->count);
     }
-    uint8_t codes[TITHE_BLOCK + CODES_SPARE];
+    uint8_t room[TITHE_BLOCK + CODES_SPARE];
     for (size_t first = 0; first < c->count; first += TITHE_BLOCK) {
         const size_t many = block_length(first, c->count);
-        if (!ti_level_codes_read(r, false, s, NULL, many, codes) || !ti_level_codes_sound(codes, many, s))
-            return false;
+        const uint8_t *codes = ti_level_codes_view(r, false, s, NULL, many, room);
+        if (!codes || !ti_level_codes_sound(codes, many, s)) return false;
     }
     return true;
 }
@@ -192,14 +192,14 @@ static bool decode_chains(const decode_work *work, bit_reader *start, const elia
 static void decode_few(const decode_work *work, size_t begin, size_t end, bit_reader *r)
 {
     const tithe_quant_call *c = work->c;
-    elias_table room;
-    const elias_table *table = table_for(c, &room);
+    elias_table table_room;
+    const elias_table *table = table_for(c, &table_room);
     if (decode_chains(work, r, table)) return;
-    uint8_t codes[TITHE_BLOCK + CODES_SPARE];
+    uint8_t room[TITHE_BLOCK + CODES_SPARE];
     for (size_t first = begin; first < end; first += TITHE_BLOCK) {
         const size_t many = block_length(first, end);
-        ti_level_codes_read(r, levels_are_elias(c), levels_of(c), table, many,
-                            codes); /* check() has seen that it can */
+        const uint8_t *codes = ti_level_codes_view(r, levels_are_elias(c), levels_of(c), table, many,
+                                                   room); /* check() has seen that it can */
         add_codes(work, codes, first, first + many);
     }
 }

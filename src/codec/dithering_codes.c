@@ -220,3 +220,14 @@ bool ti_level_codes_read(bit_reader *r, bool elias, unsigned s, const elias_tabl
 {
     return elias ? read_elias(r, s, table, many, codes) : read_fixed(r, s, many, codes);
 }
+
+const uint8_t *ti_level_codes_view(bit_reader *r, bool elias, unsigned s, const elias_table *table,
+                                   size_t many, uint8_t *room)
+{
+    if (elias || level_code_width(s) != 8 || r->position % 8)
+        return ti_level_codes_read(r, elias, s, table, many, room) ? room : NULL;
+    if ((uint64_t)many * 8 > r->end - r->position) return NULL;
+    const uint8_t *codes = r->bytes + r->position / 8;
+    r->position += (uint64_t)many * 8;
+    return codes;
+}

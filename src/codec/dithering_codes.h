@@ -68,6 +68,9 @@ void ti_level_codes_write(bit_writer *w, const elias_words *words, unsigned s, c
  * above s (at most 127), and at the end of the bytes. */
 bool ti_level_codes_read(bit_reader *r, bool elias, unsigned s, const elias_table *table, size_t many,
                          uint8_t *codes);
+/* The same, but where a code is a byte of the stream, they are left there, and the room is not used. NULL for false. */
+const uint8_t *ti_level_codes_view(bit_reader *r, bool elias, unsigned s, const elias_table *table,
+                                   size_t many, uint8_t *room);
 /* No level above s, no negative zero: what is left to ask of codes that were read at a fixed width. */
 bool ti_level_codes_sound(const uint8_t *codes, size_t many, unsigned s);
 /* Places of a long stream from which Elias codes can be read side by side. The first is where the reader stands. */

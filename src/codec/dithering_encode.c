@@ -92,12 +92,14 @@ typedef struct level_stretch {
     float norm; /* as the decoder will read it */
 } level_stretch;
 
-/* Up to 127 levels: bytes from the kernel, which are packed many at a time. */
+/* Up to 127 levels: bytes from the kernel, which are packed many at a time, or are the codes already. */
 static void encode_few(level_writer *w, const level_stretch *t)
 {
-    uint8_t codes[TITHE_BLOCK];
     const bool elias = levels_are_elias(w->c);
-    const unsigned s = levels_of(w->c);
+    const unsigned s = levels_of(w->c), width = elias ? 0 : level_code_width(s);
+    const bool at_byte = bits_at_byte(&w->bits);
+    uint8_t room[TITHE_BLOCK];
+    uint8_t *codes = width == 8 && at_byte ? bits_take_bytes(&w->bits, t->many) : room;
     const level_job job = {
         .x = t->x,
         .n = t->many,
@@ -111,10 +113,10 @@ static void encode_few(level_writer *w, const level_stretch *t)
     };
     w->grid->levels(&job);
     uint8_t *nibbles = NULL;
-    if (!elias && level_code_width(s) == 4 && t->many % 2 == 0 && bits_at_byte(&w->bits)) {
+    if (width == 4 && t->many % 2 == 0 && at_byte) {
         nibbles = bits_take_bytes(&w->bits, t->many / 2);
         ti_kernels()->pack_nibbles(codes, t->many, nibbles);
-    } else {
+    } else if (codes == room) {
         ti_level_codes_write(&w->bits, elias ? &w->elias : NULL, s, codes, t->many, w->c->count - t->first);
     }
 

@@ -3,21 +3,17 @@
 #include "kernels/define.h"
 
 #if defined(__AVX2__)
-#include "kernels/codes_x86.h"
+#include "kernels/avx2.h"
+#include "kernels/codes_avx2.h"
 #include "kernels/crc_x86.h"
+#include "kernels/dither_avx2.h"
 #include "kernels/half_avx2.h"
-
-enum { AHEAD = 2048 /* bytes */ };
+#include "kernels/sums_avx2.h"
 
 static bool runs_here(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
            __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul") && half_runs_here();
-}
-
-static inline void prefetch(const void *p)
-{
-    _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T0);
 }
 
 /* v = x, or x + gamma*g; *infinite has a bit for each lane that is not finite. */
@@ -131,9 +127,7 @@ static inline __m256i natural8(const natural_job *job, size_t i, __m128i random1
 /* Thirty-two lanes of 32 bits, each below 256, to thirty-two bytes in order. */
 static inline __m256i narrow(const __m256i v[4])
 {
-    const __m256i bytes =
-        _mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3]));
-    return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    return in_order(_mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3])));
 }
 
 static inline void natural32(const natural_job *job, size_t i, generator *r, unsigned *infinite)
@@ -243,10 +237,10 @@ const kernels ti_kernels_avx2 = {
     .name = "avx2",
     .runs_here = runs_here,
     .find_nonfinite = define_find_nonfinite,
-    .sum_abs = define_sum_abs,
-    .sum_squares = define_sum_squares,
-    .sum_below = define_sum_below,
-    .max_abs = define_max_abs,
+    .sum_abs = avx2_sum_abs,
+    .sum_squares = avx2_sum_squares,
+    .sum_below = avx2_sum_below,
+    .max_abs = avx2_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = avx2_random_block,
     .natural_encode = avx2_natural_encode,
@@ -258,18 +252,18 @@ const kernels ti_kernels_avx2 = {
     .sign_encode = avx2_sign_encode,
     .sign_add = avx2_sign_add,
     .select = avx2_select,
-    .dither_levels = define_dither_levels,
-    .natdither_levels = define_natdither_levels,
-    .dither_moments = define_dither_moments,
-    .natdither_moments = define_natdither_moments,
-    .pack_nibbles = define_pack_nibbles,
-    .nibbles_add = define_nibbles_add,
+    .dither_levels = avx2_dither_levels,
+    .natdither_levels = avx2_natdither_levels,
+    .dither_moments = avx2_dither_moments,
+    .natdither_moments = avx2_natdither_moments,
+    .pack_nibbles = avx2_pack_nibbles,
+    .nibbles_add = avx2_nibbles_add,
     .pack_codes = x86_pack_codes,
     .unpack_codes = x86_unpack_codes,
-    .elias_groups = define_elias_groups,
+    .elias_groups = avx2_elias_groups,
     .elias_read = define_elias_read,
     .elias_chains = define_elias_chains,
-    .codes_add = define_codes_add,
+    .codes_add = avx2_codes_add,
     .compact = define_compact,
     .collect = define_collect,
     .gap_bits = define_gap_bits,

@@ -87,27 +87,44 @@ static level_job job_of(const grid *q, const float *x, size_t n, const uint32_t 
     return job;
 }
 
-static void round_levels(vector_kind kind, size_t n, unsigned place)
+static void round_grid(const grid *q, vector_kind kind, size_t n, unsigned place, dice *d)
 {
-    if (kind == V_NONFINITE) return; /* those never get here */
     float *x = (void *)fenced_place(&vector_field, n * 4, 4, place);
     memcpy(x, vector_of(kind, n), n * 4);
     uint32_t *random = (void *)fenced_place(&random_field, n * 4, 4, (place + 5) % PLACES);
+    level_job job = job_of(q, x, n, random);
+    job.key = (tithe_key){n, kind};
+    job.position = (uint64_t)place << n % 50;
+    for (size_t i = 0; i < n; i++) random[i] = close_random(q, (fabsf(x[i]) * job.lift) * job.slope, d);
+    expect_levels(q, job, (place + 1) % PLACES);
+}
+
+static void round_levels(vector_kind kind, size_t n, unsigned place)
+{
+    if (kind == V_NONFINITE) return; /* those never get here */
     dice d = {n + 7 * place};
-    for (size_t j = n % 3; j < GRIDS; j += 3) {
-        level_job job = job_of(&grids[j], x, n, random);
-        job.key = (tithe_key){n, kind};
-        job.position = (uint64_t)place << n % 50;
-        for (size_t i = 0; i < n; i++)
-            random[i] = close_random(&grids[j], (fabsf(x[i]) * job.lift) * job.slope, &d);
-        expect_levels(&grids[j], job, (place + 1) % PLACES);
-    }
+    for (size_t j = n % 3; j < GRIDS; j += 3) round_grid(&grids[j], kind, n, place, &d);
 }
 
 static void levels(void **state)
 {
     (void)state;
     every_case("a level kernel", round_levels);
+}
+
+static void every_number_of_levels(void **state)
+{
+    (void)state;
+    here.function = "a level kernel";
+    for (unsigned s = 1; s <= 127; s++)
+        for (unsigned kind = 0; kind < V_NONFINITE; kind++) {
+            dice d = {s};
+            here.kind = (vector_kind)kind;
+            here.n = 64 + s;
+            here.place = s % PLACES;
+            round_grid(&(grid){"dither", false, s}, here.kind, here.n, here.place, &d);
+            if (s <= 64) round_grid(&(grid){"natdither", true, s}, here.kind, here.n, here.place, &d);
+        }
 }
 
 /* Values at the ends of every step, one bit less and one bit more; just below 1; fractions finer than the 31 bits that
@@ -158,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels),
+        cmocka_unit_test(every_number_of_levels),
         cmocka_unit_test(levels_at_the_edges),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
