@@ -172,10 +172,13 @@ static void apply_update(run *r)
 
 /* ---- is it still sane? ----------------------------------------------------------------------------------- */
 
-static tithe_status expect_sane(run *r, tithe_error *error)
+/* On the way a loss may rise for a while (x_0 = 0 is no bad start); at the end it must not be above the first, but for a
+ * hundredth, which is noise of a step or two. */
+static tithe_status expect_sane(run *r, bool ended, tithe_error *error)
 {
-    const double loss = r->last.loss,
-                 max = 100 * fmax(fabs(r->first_loss), 1e-3); /* x_0 = 0 is no bad start */
+    const double loss = r->last.loss;
+    const double max =
+        ended ? r->first_loss + fabs(r->first_loss) / 100 : 100 * fmax(fabs(r->first_loss), 1e-3);
     if (isfinite(loss) && loss <= max) return TITHE_OK;
     return ti_fail(
         error, TITHE_E_DIVERGED, r->step,
@@ -250,7 +253,7 @@ static tithe_status look(run *r, double loss, tithe_error *error)
     if (!status) {
         check_target(r);
         show_progress(r);
-        status = expect_sane(r, error);
+        status = expect_sane(r, false, error);
     }
     ti_run_go_on(r);
     return status;
@@ -376,4 +379,9 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
         r->last.accuracy = (double)correct / (double)r->share->total_rows;
     }
     return status;
+}
+
+tithe_status ti_run_judge(run *r, tithe_error *error)
+{
+    return r->stop.stopped ? TITHE_OK : expect_sane(r, true, error);
 }

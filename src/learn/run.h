@@ -117,7 +117,8 @@ typedef struct run {
 
 tithe_status ti_run_prepare(run *r, tithe_error *error); /* prepare.c */
 void ti_run_free(run *r);
-tithe_status ti_run_loop(run *r, tithe_error *error); /* loop.c */
+tithe_status ti_run_loop(run *r, tithe_error *error);  /* loop.c */
+tithe_status ti_run_judge(run *r, tithe_error *error); /* at the end: has it diverged? */
 
 /* run_totals.c: `seconds` are those of steps. Their clock stands still while something is written down, and among processes
  * looked around for. */

@@ -114,6 +114,7 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
         status = blame(&r, status, error);
         if (!status)
             status = ti_checkpoint_save(&r, error); /* of a run that diverged, the one before is worth more */
+        if (!status) status = ti_run_judge(&r, error);
         if (!status || status == TITHE_E_DIVERGED) {
             const tithe_status ended = end_together(&r, error);
             if (ended) status = ended;

@@ -213,6 +213,8 @@ def divergence():
         check(hint < 5, f"divergence, {estimator}: a hint that diverges, too: {err}")
         check(json.load(open("bad.json", encoding="utf-8"))["steps"] < 3000, "divergence: it went on")
         check("diverged" in facts("bad.csv").get("ended", "") and os.path.getsize("bad.html") > 1000, "divergence: files")
+    code, out, err = run("train", "--data", "a9a-like:scale=0.02", "--workers", "4", "--step-size", "10", "--steps", "5", "--no-optimum")
+    check(code == 1 and "diverged" in err and "after step 5" in err, f"a last loss above the first: exit status {code}: {err}")
 
 
 def bad_data():

@@ -53,7 +53,7 @@ static void set_topk(tithe_train_options *o)
 static void set_momentum(tithe_train_options *o)
 {
     set_topk(o);
-    o->momentum = 0.9;
+    o->momentum = 0.5;
 }
 
 static void set_ef21(tithe_train_options *o)
