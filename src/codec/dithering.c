@@ -26,9 +26,9 @@ uint64_t ti_levels_max_bits(const tithe_quant_call *c)
     return (uint64_t)levels_bucket_count(c) * levels_norm_bytes(c) * 8 + (uint64_t)c->count * width;
 }
 
-double ti_levels_paper_bits(const tithe_quant_call *c)
+double ti_levels_paper_bits(const tithe_quant_call *c, double norm, double each)
 {
-    return (double)c->count * (1 + ceil(log2(c->params[LEVEL_S] + 1)));
+    return (double)levels_bucket_count(c) * norm + (double)c->count * (each + log2(c->params[LEVEL_S]));
 }
 
 static float get_norm(const tithe_quant_call *c, const uint8_t *src, size_t bucket)

@@ -140,8 +140,8 @@ static inline unsigned levels_parts(const tithe_quant_call *c)
 }
 
 uint64_t ti_levels_max_bits(const tithe_quant_call *c);
-/* A sign and a level for each value; the norm comes on top. */
-double ti_levels_paper_bits(const tithe_quant_call *c);
+/* `norm` bits for the norm of each bucket, `each` + log2 s for each value. */
+double ti_levels_paper_bits(const tithe_quant_call *c, double norm, double each);
 bool ti_levels_fixed_size(const double *params);
 size_t ti_levels_bucket_of(const double *params);
 bool ti_levels_fuse(const double *params);

@@ -53,9 +53,10 @@ static void dither_decode(const tithe_quant_call *c, const uint8_t *src, size_t 
     ti_levels_decode(&dither_grid, c, src, length, out);
 }
 
+/* horvath2022natural: 31 + d (2 + s) bits for 2^(s-1) levels; a norm has no sign. */
 static double dither_paper_bits(const tithe_quant_call *c)
 {
-    return 32 + ti_levels_paper_bits(c);
+    return ti_levels_paper_bits(c, 31, 3);
 }
 
 static void dither_claims(const tithe_quant_call *c, tithe_claims *claims)

@@ -55,10 +55,10 @@ static void natdither_decode(const tithe_quant_call *c, const uint8_t *src, size
     ti_levels_decode(&natdither_grid, c, src, length, out);
 }
 
-/* The norm is rounded to a power of two, too. */
+/* horvath2022natural: 8 + d (2 + log2 s) bits; the norm is rounded to a power of two, too. */
 static double natdither_paper_bits(const tithe_quant_call *c)
 {
-    return 8 + ti_levels_paper_bits(c);
+    return ti_levels_paper_bits(c, 8, 2);
 }
 
 static void natdither_claims(const tithe_quant_call *c, tithe_claims *claims)

@@ -18,15 +18,15 @@ double ti_search_cost(const cat_search *s, double level)
 
 /* The length of a frame is a concave function of T below n (a minimum of affine ones for the indices, an affine one for
  * the values) but for what is rounded up: two parts to whole bytes, the norms to whole buckets, and for `stochastic`
- * the two parts of the group that shares a magnitude. Varints come on top of this (growth_of). */
+ * the two parts of the group that shares a magnitude. Varints come on top of this (growth_of). The papers round norms alone. */
 static double slack_of(const tithe_tuner_call *call)
 {
     const tithe_codec *codec = call->codec;
-    if (call->count_paper) return 0;
+    const bool norms = codec->quantizer->common == TITHE_COMMON_NORM;
+    if (call->count_paper) return norms ? 32 : 0;
     const tithe_quantizer *const *known = tithe_quantizers();
     while (*known && *known != codec->quantizer) known++;
     if (!*known) return INFINITY; /* nothing is known of somebody's own */
-    const bool norms = codec->quantizer->common == TITHE_COMMON_NORM;
     return 16 + (norms ? 32 : 0) + (codec->selector->shares ? 32 : 0);
 }
 

@@ -1,7 +1,7 @@
 /* search_levels.c - how many levels dithering should have, where every coordinate goes.
  *
  * Progress is 1/(1 + omega(s)) with the quantizer's own constant, which falls with s; the length of the frame has one
- * value for many s. So of each length only the largest s counts. Keys: alistarh2017qsgd, horvath2022natural. */
+ * value for many s, that of the papers another one for each. Of each length only the largest s counts. Keys: alistarh2017qsgd, horvath2022natural. */
 #include <math.h>
 
 #include "tuner/search.h"
@@ -45,6 +45,7 @@ void ti_search_levels(const tithe_tuner_call *call, cat_search *s)
     for (double first = 1; first <= max;) {
         const double bits = bits_with(call, first), cost = tithe_cost_of(call->cost, bits);
         double low = first, high = max; /* the last of this length */
+        if (first < max && bits_with(call, first + 1) > bits) high = first;
         while (low < high) {
             const double middle = ceil((low + high) / 2);
             if (bits_with(call, middle) == bits)
