@@ -78,6 +78,7 @@ tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, con
                                 bool formed, const float *x, bool measure, tithe_error *error)
 {
     const tithe_status status = way->feedback->encode(c, formed, &w->info, error);
+    w->level = c->call->level;
     if (status || !measure) return status;
     if (!way->feedback->scaled) return measure_unsent(way, w, c, x, error);
     w->unsent = squares(w->residual, way->n); /* what was not sent is what was kept */

@@ -29,6 +29,7 @@ typedef struct exchange_worker {
     float *residual;        /* feedback.h */
     uint8_t *frame;
     tithe_frame_info info;
+    double level; /* of the frame: tithe_call.level */
     double energy, unsent;
     double gamma; /* with which it was put */
     const char *reason;
@@ -229,6 +230,8 @@ tithe_status ti_exchange_expect_length(unsigned rank, size_t length, size_t long
 /* ex->lengths has those of the local ranks; afterwards it has those of all, as they were announced. */
 tithe_status ti_exchange_gather_lengths(tithe_exchange *ex, tithe_error *error);
 
+/* The papers' bits of a frame that was made at this level (0: the codec's own). */
+double ti_exchange_paper_bits(const tithe_codec *codec, double level, size_t n, size_t entries);
 /* Count one message of a rank, or one that came back to it. */
 void ti_exchange_count_up(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits);
 void ti_exchange_count_down(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits);

@@ -120,6 +120,12 @@ tithe_status ti_exchange_gather_lengths(tithe_exchange *ex, tithe_error *error)
     return status;
 }
 
+double ti_exchange_paper_bits(const tithe_codec *codec, double level, size_t n, size_t entries)
+{
+    const tithe_codec at = ti_codec_at(codec, level);
+    return tithe_codec_paper_bits(&at, n, entries);
+}
+
 void ti_exchange_count_up(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits)
 {
     ex->totals.uplink_bytes += bytes;
@@ -139,9 +145,9 @@ void ti_exchange_count_own(tithe_exchange *ex)
         const exchange_worker *w = &ex->workers[i];
         if (w->state == WORKER_PUT)
             ti_exchange_count_up(ex, w, (double)w->info.bytes,
-                                 ex->scheme->paper_bits
-                                     ? ex->scheme->paper_bits(ex, i)
-                                     : tithe_codec_paper_bits(ex->config.codec, ex->n, w->info.entries));
+                                 ex->scheme->paper_bits ? ex->scheme->paper_bits(ex, i)
+                                                        : ti_exchange_paper_bits(ex->config.codec, w->level,
+                                                                                 ex->n, w->info.entries));
     }
 }
 

@@ -269,8 +269,9 @@ static void count(tithe_exchange *ex)
             const size_t n = shard_length(s, p);
             const tithe_frame_info *up = &s->up.info[i * s->count + p], *back = &s->back.info[p];
             if (w->state == WORKER_PUT)
-                ti_exchange_count_up(ex, w, (double)up->bytes,
-                                     tithe_codec_paper_bits(ex->up.codec, n, up->entries));
+                ti_exchange_count_up(
+                    ex, w, (double)up->bytes,
+                    ti_exchange_paper_bits(ex->up.codec, s->up.level[i * s->count + p], n, up->entries));
             ti_exchange_count_down(ex, w, (double)back->bytes,
                                    tithe_codec_paper_bits(ex->down.codec, n, back->entries));
         }

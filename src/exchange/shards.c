@@ -106,6 +106,7 @@ static bool lay_out_frames(const shards *s, const tithe_codec *codec, size_t n, 
     way->at = exchange_room(s->count + 1u, sizeof *way->at, &enough);
     way->fixed = exchange_room(s->count, sizeof *way->fixed, &enough);
     way->info = exchange_room(sets * s->count, sizeof *way->info, &enough);
+    way->level = exchange_room(sets * s->count, sizeof *way->level, &enough);
     for (unsigned p = 0; enough && p < s->count; p++) {
         const size_t length = shard_length(s, p);
         way->at[p + 1] = way->at[p] + tithe_codec_bound(codec, length);
@@ -176,6 +177,7 @@ static void close_frames(shard_frames *way)
     free(way->at);
     free(way->fixed);
     free(way->info);
+    free(way->level);
 }
 
 void ti_shards_close(tithe_exchange *ex)
@@ -263,6 +265,7 @@ tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane
         if (status == TITHE_E_NONFINITE) /* where in the whole vector? */
             ti_exchange_expect_finite(g, ex->n, error);
         s->up.info[local * s->count + p] = one.info;
+        s->up.level[local * s->count + p] = one.level;
         w->info.bytes += one.info.bytes;
         w->info.entries += one.info.entries;
         w->energy += one.energy;

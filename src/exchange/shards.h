@@ -9,6 +9,7 @@ typedef struct shard_frames {
     size_t *at;             /* where the frame of a part begins; with the end of the last one */
     size_t *fixed;          /* their lengths, where these are known beforehand; otherwise NULL */
     tithe_frame_info *info; /* of each part; to the owners, of all parts of a local rank, then of the next */
+    double *level;          /* of the same; of this process's frames alone */
 } shard_frames;
 
 typedef struct shards {

@@ -2,6 +2,7 @@
 """tithe train and tithe compare from the outside: the JSON that others rely on, exit statuses, files, Ctrl-C, bad input."""
 import json
 import lzma
+import math
 import os
 import re
 import shlex
@@ -109,6 +110,23 @@ def numbers():
     check(j["uplink_bytes"] < 40 * 40, "five entries are short")
     paper = train(*SMALL, "--steps", "10", "--codec", "topk:k=5", "--count", "paper")
     check(paper["cost"] == paper["paper_bits"], "--count paper")
+
+
+def tuned_levels():
+    """The level that a tuner chose is the one that is counted: s of standard dithering, by the formulas of its omega and its bits."""
+    d = 60
+
+    def bits(s):
+        return 31 + d * (3 + math.log2(s))
+
+    def worth(s):
+        return 1 / (1 + min(d ** 0.5 / s, d / (4 * s * s))) / bits(s)
+    best = max(range(1, 16384), key=worth)
+    for scheme in ("gather", "shards"):
+        j = train(*SMALL, "--steps", "3", "--codec", "all|dither", "--tuner", "cat", "--count", "paper", "--scheme", scheme)
+        frames = 3 * 4 if scheme == "gather" else 3 * 3  # a short vector is one part, and stays where its owner is
+        check(abs(j["paper_bits"] / frames - bits(best)) < 1e-6, f"{scheme}: {j['paper_bits'] / frames} bits, not those of s={best}")
+        check(abs(j["cost"] - j["paper_bits"]) < 1e-6, f"{scheme}: what was charged")
 
 
 def files():
@@ -311,7 +329,7 @@ def examples():
 
 with tempfile.TemporaryDirectory() as room:
     os.chdir(room)
-    for test in (contract, numbers, files, determinism, ctrl_c, early_targets, divergence, bad_data, bad_options, compare, examples):
+    for test in (contract, numbers, tuned_levels, files, determinism, ctrl_c, early_targets, divergence, bad_data, bad_options, compare, examples):
         start = time.time()
         test()
         print(f"{test.__name__}: {time.time() - start:.1f} s")
