@@ -95,17 +95,18 @@ static tithe_status show(const char *spec, const float *x, float *y, tithe_error
     if (!status) status = tithe_encode(codec, &call, x, N, frame, capacity, &info, error);
     if (!status) status = tithe_decode_add(codec, &call, frame, info.bytes, 1.0f, y, N, error);
     if (!status) {
-        double all = 0, lost = 0;
+        double all = 0, sent = 0, both = 0, lost = 0;
         for (size_t i = 0; i < N; i++) {
             const double miss = (double)y[i] - x[i];
             all += (double)x[i] * x[i];
+            sent += (double)y[i] * y[i];
+            both += (double)x[i] * y[i];
             lost += miss * miss;
         }
-        char bytes[32], kept[16] = "-";
-        const double error_share = lost / all, smaller = 4.0 * N / (double)info.bytes;
-        if (error_share <= 1) snprintf(kept, sizeof kept, "%.2f %%", 100 * (1 - error_share));
-        printf("  %-43s %10s %8.*f x %10s %10.3g %8.3f\n", spec, grouped(info.bytes, bytes),
-               smaller < 100 ? 1 : 0, smaller, kept, error_share, 8 * (double)info.bytes / N);
+        char bytes[32];
+        const double kept = both * both / (all * sent), smaller = 4.0 * N / (double)info.bytes;
+        printf("  %-43s %10s %8.*f x %8.2f %% %10.3g %8.3f\n", spec, grouped(info.bytes, bytes),
+               smaller < 100 ? 1 : 0, smaller, 100 * kept, lost / all, 8 * (double)info.bytes / N);
     }
     free(frame);
     free(call.scratch);
@@ -134,7 +135,8 @@ int main(void)
     }
     printf("\n"
            "  bytes        the whole frame: header, positions, values and checksum\n"
-           "  error        |C(x) - x|^2 / |x|^2;  energy kept is 1 - error\n"
+           "  energy kept  <x, C(x)>^2 / (|x|^2 |C(x)|^2), whatever C(x) is multiplied with\n"
+           "  error        |C(x) - x|^2 / |x|^2\n"
            "  error > 1    the price of being right on average: unbiased codecs scale up what they send,\n"
            "               so they want many workers, or scale=contractive together with error feedback\n");
     return 0;

@@ -228,12 +228,15 @@ typedef struct tithe_exchange_record {
     double level, level_least, level_most; /* entries that a rank sent: mean, least, most */
     double energy, unsent;                 /* mean of |to be sent|^2 and |not sent|^2, if measured */
     double unsent_max;                     /* largest of any rank */
-    double kept, kept_least;               /* share of the energy that got through: mean over ranks, least */
-    double speedup, speedup_least;         /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
-    unsigned ranks;                        /* that were put here */
-    unsigned measured; /* that had something to send: kept and speedup are means over these */
-    double residual;   /* mean of |e|^2 under error compensation */
-    int leader;        /* whose indices were taken, under artopk; -1: nobody's, or different ones by bucket */
+    /* Energy kept of what was to be sent, x, by what was, C(x): <x, C(x)>^2 / (|x|^2 |C(x)|^2), the share of the descent
+     * of a step along x that a step along C(x) of the best length makes. From 0 to 1, whatever C(x) is multiplied with;
+     * |C(x)|^2 / |x|^2 where entries are sent as they are. Mean over ranks, least. */
+    double kept, kept_least;
+    double speedup, speedup_least; /* kept / (entries / n): SpeedUp(T) of CAT; mean, least */
+    unsigned ranks;                /* that were put here */
+    unsigned measured;             /* that had something to send: kept and speedup are means over these */
+    double residual;               /* mean of |e|^2 under error compensation */
+    int leader; /* whose indices were taken, under artopk; -1: nobody's, or different ones by bucket */
     const char *scheme, *collective, *reason;
 } tithe_exchange_record;
 TITHE_API void tithe_exchange_last(const tithe_exchange *ex, tithe_exchange_record *last);

@@ -216,7 +216,8 @@ typedef struct tithe_train_facts {
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
 
 /* Steps to reach the gap that the run reached, as the theory of CAT counts them (khirirat2021cat): without compression,
- * with this run's compression (divided by the energy kept), and with the worst vector (times d/T). NAN: not known. */
+ * with this run's compression (divided by the energy kept), and with the worst vector (times what the codec's claims allow,
+ * d/T for the T largest entries; never less than this run's). NAN: not known. */
 typedef struct tithe_complexity {
     double gap;
     double strongly_convex[3], convex[3], nonconvex[3];
@@ -228,7 +229,7 @@ typedef struct tithe_train_result {
     bool stopped; /* by the caller */
     tithe_trace_record last;
     char model_hash[17];
-    double kept_mean, kept_least;       /* share of the energy that got through, over the steps */
+    double kept_mean, kept_least;       /* energy kept (tithe_exchange_record), over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
     double residual_max; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
     tithe_link link;     /* at the end, as its messages showed it (link_estimate.h) */

@@ -26,9 +26,9 @@ typedef struct tithe_trace_record {
     double uplink_bytes, downlink_bytes, sent_bytes, paper_bits, cost, downlink_cost;
     /* of this step */
     double level, level_least, level_most; /* entries that a worker sent: mean, least, most */
-    double kept;     /* share of the energy that got through: |sent|^2 / |to be sent|^2 */
-    double residual; /* mean over the workers of |e|^2, after the step */
-    double unsent;   /* total so far: sum over steps of the mean over workers of |not sent|^2 */
+    double kept;                           /* energy kept (tithe_exchange_record), mean over the workers */
+    double residual;                       /* mean over the workers of |e|^2, after the step */
+    double unsent; /* total so far: sum over steps of the mean over workers of |not sent|^2 */
     /* seconds of training so far, and where they went: gradients and updates; exchange; what no phase has */
     double seconds, compute, encode, wait, transfer, decode, other;
     double

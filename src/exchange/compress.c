@@ -1,4 +1,5 @@
 /* compress.c - from a vector to a frame: feedback, level, encoding. The same for a rank and for the server. */
+#include <math.h>
 #include <string.h>
 
 #include "codec/codec.h"
@@ -74,15 +75,33 @@ static tithe_status measure_unsent(const exchange_way *way, exchange_worker *w, 
     return status;
 }
 
+/* |C(x)|^2: of a projection what is left of |x|^2, of everything else by a look at the frame. */
+static tithe_status measure_sent(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
+                                 tithe_error *error)
+{
+    const tithe_codec *codec = way->codec;
+    const tithe_selector *selector = codec->selector;
+    w->sent = fmax(0, w->energy - w->unsent);
+    if (selector->projection && (!selector->scales || codec->contractive) && codec->quantizer->exact)
+        return TITHE_OK;
+    if (way->n) memset(c->work, 0, way->n * sizeof *c->work);
+    const tithe_status status =
+        tithe_decode_add(codec, c->call, w->frame, w->info.bytes, 1, c->work, way->n, error);
+    w->sent = squares(c->work, way->n);
+    return status;
+}
+
 tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
                                 bool formed, const float *x, bool measure, tithe_error *error)
 {
-    const tithe_status status = way->feedback->encode(c, formed, &w->info, error);
+    tithe_status status = way->feedback->encode(c, formed, &w->info, error);
     w->level = c->call->level;
     if (status || !measure) return status;
-    if (!way->feedback->scaled) return measure_unsent(way, w, c, x, error);
-    w->unsent = squares(w->residual, way->n); /* what was not sent is what was kept */
-    return TITHE_OK;
+    if (way->feedback->scaled)
+        w->unsent = squares(w->residual, way->n); /* what was not sent is what was kept */
+    else
+        status = measure_unsent(way, w, c, x, error);
+    return status ? status : measure_sent(way, w, c, error);
 }
 
 tithe_status ti_exchange_form(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,

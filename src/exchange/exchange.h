@@ -30,7 +30,7 @@ typedef struct exchange_worker {
     uint8_t *frame;
     tithe_frame_info info;
     double level; /* of the frame: tithe_call.level */
-    double energy, unsent;
+    double energy, sent, unsent; /* |x|^2, |C(x)|^2, |x - C(x)|^2, where they are measured */
     double gamma; /* with which it was put */
     const char *reason;
     /* a shared level is known only when all ranks were put: what is needed to encode then */

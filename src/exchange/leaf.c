@@ -23,7 +23,7 @@ static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const floa
         if (g != ex->in_place) memcpy(to + first, g + first, length * sizeof *g);
     }
     w->info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
-    if (ex->config.measure) w->energy = ti_kernels()->sum_squares(g, ex->n);
+    if (ex->config.measure) w->energy = w->sent = ti_kernels()->sum_squares(g, ex->n);
     w->unsent = 0;
     return TITHE_OK;
 }

@@ -5,9 +5,16 @@
 
 /* Of one local rank, over all buckets. */
 typedef struct rank_sums {
-    double entries, energy, unsent;
+    double entries, energy, sent, unsent;
     const char *reason;
 } rank_sums;
+
+/* <x, C(x)>^2 / (|x|^2 |C(x)|^2), since 2 <x, C(x)> = |x|^2 + |C(x)|^2 - |x - C(x)|^2. */
+static double kept_of(const rank_sums *sums)
+{
+    const double twice = sums->energy + sums->sent - sums->unsent;
+    return twice > 0 && sums->sent > 0 ? fmin(1, twice * twice / (4 * sums->energy * sums->sent)) : 0;
+}
 
 static bool sum_rank(const tithe_exchange *ex, unsigned local, rank_sums *sums)
 {
@@ -17,6 +24,7 @@ static bool sum_rank(const tithe_exchange *ex, unsigned local, rank_sums *sums)
         if (!w->was_put) return false;
         sums->entries += (double)w->info.entries;
         sums->energy += w->energy;
+        sums->sent += w->sent;
         sums->unsent += w->unsent;
         sums->reason = w->reason;
     }
@@ -60,7 +68,7 @@ void ti_exchange_record(tithe_exchange *ex)
         r.reason = sums.reason;
         if (!(sums.energy > 0) || !ex->config.measure)
             continue; /* nothing to send is no measure of anything */
-        const double kept = 1 - sums.unsent / sums.energy,
+        const double kept = kept_of(&sums),
                      speedup = sums.entries > 0 ? kept * (double)ex->n / sums.entries : 0;
         r.measured++;
         r.kept += kept;

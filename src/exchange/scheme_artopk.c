@@ -7,6 +7,7 @@
  * together one message. The paper counts 32 bits for a value, 32 for an index of the leader, and under variance 32 for
  * the energy of each rank. The way back is one raw frame, as for every scheme without --downlink. What really moves is in
  * sent_bytes: values and partial sums without headers, the broadcast, and the gathered energies. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,7 +206,9 @@ static void describe(tithe_exchange *ex, const artopk *a)
         const bool leads = ex->config.comm->first + i == a->who;
         w->info = (tithe_frame_info){.bytes = own + (leads ? a->index_bytes : 0), .entries = a->count};
         w->reason = a->rule->name;
-        if (ex->config.measure) w->unsent = ti_kernels()->sum_squares(w->residual, ex->n);
+        if (!ex->config.measure) continue;
+        w->unsent = ti_kernels()->sum_squares(w->residual, ex->n);
+        w->sent = fmax(0, w->energy - w->unsent); /* a projection, but for what owners lose of their sums */
     }
     ex->last.leader = (int)a->who;
     ex->shape.indices = (double)a->index_bytes;

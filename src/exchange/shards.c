@@ -253,7 +253,7 @@ tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane
     tithe_status status = ex->up.feedback->keeps ? ti_exchange_expect_finite(g, ex->n, error) : TITHE_OK;
     unsigned p = 0;
     w->info = (tithe_frame_info){0};
-    w->energy = w->unsent = 0;
+    w->energy = w->sent = w->unsent = 0;
     for (; p < s->count && !status; p++) {
         const exchange_way way = way_of(s, &ex->up, &s->up, p);
         exchange_worker one = worker_of(s, w, &s->up, p);
@@ -269,6 +269,7 @@ tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane
         w->info.bytes += one.info.bytes;
         w->info.entries += one.info.entries;
         w->energy += one.energy;
+        w->sent += one.sent;
         w->unsent += one.unsent;
         w->reason = one.reason;
     }

@@ -50,6 +50,7 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
         next->was_put = w->was_put;
         next->info = w->info;
         next->energy = w->energy;
+        next->sent = w->sent;
         next->unsent = w->unsent;
         next->reason = w->reason;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "codec/codec.h"
 #include "comm/comm.h"
 #include "comm/link_estimate.h"
 #include "learn/checkpoint.h"
@@ -22,6 +23,17 @@ static void default_end(tithe_train_options *o)
         o->epochs = target ? 1000 : 30;
 }
 
+/* How many times the steps of dense messages the codec may take, with the worst vector and `entries` of its entries. */
+static double worst_slowdown(const run *r, double entries)
+{
+    const tithe_codec *codec = r->methods.codec;
+    const bool counts = codec->selector->source != TITHE_INDICES_ALL && !codec->selector->absolute;
+    const tithe_codec at = ti_codec_at(codec, counts && !codec->has_level ? entries : 0);
+    const tithe_claims claims = ti_codec_claims(&at, r->size);
+    if (claims.traits & TITHE_UNBIASED) return 1 + claims.omega;
+    return claims.traits & TITHE_CONTRACTIVE ? 1 / claims.delta : (double)r->size / entries;
+}
+
 /* What the theory says of the gap that was reached (the target's, if there was one). */
 static tithe_complexity complexity_of(const run *r)
 {
@@ -29,8 +41,10 @@ static tithe_complexity complexity_of(const run *r)
     const double L = r->constants.L + r->problem.model->penalty_curvature * r->problem.l2;
     const double start = r->first_loss - r->facts.optimum;
     const double measured = r->sums.measured > 0 ? r->sums.measured : NAN;
-    const double factors[] = {1, r->sums.kept > 0 ? measured / r->sums.kept : NAN,
-                              (double)r->size * measured / r->sums.level};
+    const double slowdown = r->sums.kept > 0 ? measured / r->sums.kept : NAN;
+    /* what was drawn may be a little worse than the worst that is expected */
+    const double factors[] = {1, slowdown,
+                              slowdown + fmax(0, worst_slowdown(r, r->sums.level / measured) - slowdown)};
     tithe_complexity c = {.gap = gap > 0 ? gap : NAN};
     for (int i = 0; i < 3; i++) {
         c.strongly_convex[i] = factors[i] * L / r->problem.l2 * log(start / c.gap);

@@ -41,7 +41,7 @@ static const tithe_column columns[] = {
     NUMBER(level, "entries", "entries that a worker sent in this step: mean"),
     NUMBER(level_least, "entries", "the fewest that one sent"),
     NUMBER(level_most, "entries", "the most that one sent"),
-    NUMBER(kept, "", "share of the energy that got through in this step"),
+    NUMBER(kept, "", "energy kept in this step: the squared cosine of what was sent"),
     NUMBER(residual, "", "mean over the workers of |e|^2 after this step"),
     COUNTED(unsent),
     NUMBER(seconds, "s", "of training so far, without set-up and records"),

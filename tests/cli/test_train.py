@@ -129,6 +129,18 @@ def tuned_levels():
         check(abs(j["cost"] - j["paper_bits"]) < 1e-6, f"{scheme}: what was charged")
 
 
+def shares():
+    """Energy kept is a share, of unbiased codecs too, and the worst case is not better than what happened."""
+    for codec in ("randk:keep=0.1", "natural", "all|dither:s=1", "all|natdither:s=1", "stochastic:k=5", "all|sign", "topk|sign",
+                  "topk:k=5|natural", "threshold:lambda=0.01"):
+        j = train(*SMALL, "--steps", "20", "--codec", codec)
+        check(0 <= j["kept_least"] <= j["kept_mean"] <= 1, f"{codec}: kept {j['kept_least']}, {j['kept_mean']}")
+        check(0 <= j["speedup_least"] <= j["speedup_mean"], f"{codec}: SpeedUp {j['speedup_least']}, {j['speedup_mean']}")
+        for kind in ("strongly_convex", "convex", "nonconvex"):
+            dense, here, worst = (j["complexity"][kind][key] for key in ("none", "data", "worst"))
+            check(dense <= here <= worst, f"{codec}: {kind} {dense}, {here}, {worst}")
+
+
 def files():
     options = [*SMALL, "--estimator", "sgd", "--codec", "topk:k=5|natural", "--epochs", "3", "--average", "tail"]
     code, out, err = run("train", *options, "--trace", "a run's trace.csv", "--report", "run.html", "--json", "run.json")
@@ -329,7 +341,7 @@ def examples():
 
 with tempfile.TemporaryDirectory() as room:
     os.chdir(room)
-    for test in (contract, numbers, tuned_levels, files, determinism, ctrl_c, early_targets, divergence, bad_data, bad_options, compare, examples):
+    for test in (contract, numbers, tuned_levels, shares, files, determinism, ctrl_c, early_targets, divergence, bad_data, bad_options, compare, examples):
         start = time.time()
         test()
         print(f"{test.__name__}: {time.time() - start:.1f} s")
