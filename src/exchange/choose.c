@@ -153,10 +153,20 @@ static tithe_status expect_for_server(const tithe_feedback *feedback, tithe_erro
     return ti_fail(error, TITHE_E_SPEC, 0, "The server's own feedback is %s.", list);
 }
 
+static bool is_given(const tithe_codec *codec)
+{
+    return codec && codec->selector->source == TITHE_INDICES_GIVEN;
+}
+
 static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_scheme *scheme, size_t n,
                                  tithe_error *error)
 {
-    const char *why = scheme->refuse ? scheme->refuse(c) : NULL;
+    const char *why = NULL;
+    if (is_given(c->codec) || is_given(c->downlink))
+        why = "The selector 'given' needs somebody who gives it indices: take topk, or `scheme=artopk` with "
+              "topk, "
+              "where one rank gives them to all.";
+    if (!why && scheme->refuse) why = scheme->refuse(c);
     if (!why && c->tuner->refuse) why = c->tuner->refuse(c->codec);
     if (!why && c->downlink && c->downlink_tuner->refuse) why = c->downlink_tuner->refuse(c->downlink);
     if (!why && c->downlink_feedback->keeps && !c->downlink)

@@ -28,10 +28,6 @@ static const char *refuse(const tithe_exchange_config *config)
     const tithe_codec *codec = config->codec, *back = config->downlink;
     if (goes_by_layers(codec) || (back && goes_by_layers(back)))
         return "The scheme 'shards' cuts through layers: leave per=layer out, or take `bucket=layer`.";
-    if (codec->selector->source == TITHE_INDICES_GIVEN ||
-        (back && back->selector->source == TITHE_INDICES_GIVEN))
-        return "The scheme 'shards' cuts the vector, and indices that are given hold for the whole: take "
-               "another selector.";
     if (config->shared_level)
         return "The scheme 'shards' has a level for each part: take `level=local`, or `scheme=gather`.";
     if (config->feedback && config->feedback->aggregates && back && !ti_exchange_sums_whole(back))

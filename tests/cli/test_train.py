@@ -266,6 +266,8 @@ def bad_data():
 
 
 def bad_options():
+    for way in ("--codec", "--downlink"):
+        refused(f"{way} given", "'given' needs somebody who gives it indices", "train", *SMALL, "--steps", "2", way, "given")
     for option, value, pattern in (
             ("--model", "logistik", "logistic"), ("--estimator", "svrg", "lsvrg"), ("--codec", "topkk:k=3", "topk"),
             ("--codec", "topk:kep=3", "keep"), ("--downlink", "nat", "natural"), ("--feedback", "ef", "ef21"),
