@@ -262,6 +262,8 @@ static int run_all(const plan *p, const char *report, const char *json_path)
             if (report) printf("\n%s\n", report);
         }
     }
+    if (train_interrupts() && (done < p->count || !done || outcomes[done - 1].result.stopped))
+        result = train_exit_stopped();
     for (size_t i = 0; i < done; i++) train_outcome_free(&outcomes[i]);
     free(outcomes);
     free(traces);
@@ -281,11 +283,13 @@ int cmd_compare(int argc, char **argv)
         .positionals = "FILE",
         .min = 1,
         .max = 1,
-        .summary = "Train several ways on one problem. FILE has a line 'name: options' for each run, with "
-                   "the options of "
-                   "tithe train; a line 'all: options' holds for every run, 'title: text' stands on the "
-                   "report, and # "
-                   "begins a comment. Exit status 1: a run missed its target, or diverged.",
+        .summary =
+            "Train several ways on one problem. FILE has a line 'name: options' for each run, with "
+            "the options of "
+            "tithe train; a line 'all: options' holds for every run, 'title: text' stands on the "
+            "report, and # "
+            "begins a comment. Exit status 1: a run missed its target, or diverged; 130 and 143: Ctrl-C or "
+            "SIGTERM.",
         .options = options,
         .examples = "  tithe compare runs.txt --report runs.html\n"
                     "  tithe compare examples/demo.txt --json -",

@@ -8,6 +8,7 @@
 #include "processes.h"
 #include "text.h"
 #include "tithe/probe.h"
+#include "train_run.h"
 #include "verbs.h"
 
 /* Collectives wait for the slowest link, so that one is the answer. */
@@ -85,7 +86,7 @@ static int probe(train_settings *s, double seconds, const char *out, const char 
         free(links);
     }
     processes_end(&p);
-    return status;
+    return s->local ? status : train_exit(status);
 }
 
 int cmd_probe(int argc, char **argv)

@@ -48,6 +48,7 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
 
 static int verdict(const train_outcome *out)
 {
+    if (out->result.stopped) return train_exit_stopped();
     if (out->status == TITHE_E_DIVERGED) return EXIT_ANSWER_NO;
     return out->result.target == TITHE_TARGET_MISSED ? EXIT_ANSWER_NO : EXIT_DONE;
 }
@@ -88,7 +89,7 @@ static int spread(train_settings *s, const char *line)
         status = run(s, line, part != PART_OTHER);
     if (part == PART_SERVED) status = p.status;
     processes_end(&p);
-    return status;
+    return s->local ? status : train_exit(status); /* with --local, the parent has the last word */
 }
 
 /* What the command line says of a run, into s. False: the verb ends here with *status. */
@@ -109,7 +110,9 @@ static bool read_options(train_settings *s, int argc, char **argv, int *status)
         .max = 0,
         .summary = "Train a model on data that is shared by workers, with compressed messages, and say what "
                    "it cost. "
-                   "Exit status 1: a target was given and missed, or the run diverged.",
+                   "Exit status 1: a target was given and missed, or the run diverged; 130 and 143: it was "
+                   "stopped by "
+                   "Ctrl-C or SIGTERM, and says how far it came.",
         .options = options,
         .examples =
             "  tithe train --data w8a-like --workers 20 --codec topk:keep=0.01\n"

@@ -146,7 +146,7 @@ static void note_child(family *f, pid_t id, int status)
     f->left--;
     const bool ended = WIFEXITED(status);
     const int with = ended ? WEXITSTATUS(status) : EXIT_BAD;
-    if (with > f->worst) f->worst = with;
+    if (with == EXIT_BAD || (with > f->worst && f->worst != EXIT_BAD)) f->worst = with;
     if (!ended && isinf(f->kill_at)) {
         text_fail("The %s %ld was killed by signal %d, so the others are ended too",
                   f->children[i].server ? "server" : "worker", (long)id, WTERMSIG(status));
@@ -177,9 +177,9 @@ static int wait_for_all(family *f)
             answered = train_interrupts();
         }
         if (now() >= f->kill_at) {
-            if (!f->worst && again)
+            if (f->worst != EXIT_BAD && again)
                 text_fail("It was stopped once more while it was stopping: all were ended");
-            else if (!f->worst && answered)
+            else if (f->worst != EXIT_BAD && answered)
                 text_fail("It took more than %d seconds to stop: all were ended", PATIENCE);
             f->worst = EXIT_BAD;
             tell(f, SIGKILL, true);
@@ -250,7 +250,7 @@ static process_part begin_local(train_settings *s, processes *p)
         f.worst = EXIT_BAD;
         f.kill_at = now();
     }
-    p->status = wait_for_all(&f);
+    p->status = train_exit(wait_for_all(&f));
     free(f.children);
     remove_folder(path);
     return PART_SERVED;

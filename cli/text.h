@@ -9,7 +9,7 @@
 
 #include "tithe/tithe.h"
 
-/* The three ways in which the tool ends. */
+/* The three ways in which the tool ends; whom a signal stops has one more (train_run.h). */
 enum { EXIT_DONE = 0, EXIT_ANSWER_NO = 1, EXIT_BAD = 2 };
 
 enum { TEXT_WIDTH = 96 };

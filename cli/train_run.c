@@ -13,11 +13,11 @@
 
 /* ---- Ctrl-C -------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupts;
+static volatile sig_atomic_t interrupts, first_interrupt;
 
 static void note_interrupt(int number)
 {
-    (void)number;
+    if (!first_interrupt) first_interrupt = number;
     interrupts++;
 }
 
@@ -34,6 +34,16 @@ void train_catch_interrupt(bool all)
 int train_interrupts(void)
 {
     return interrupts;
+}
+
+int train_exit_stopped(void)
+{
+    return 128 + (first_interrupt ? first_interrupt : SIGTERM);
+}
+
+int train_exit(int status)
+{
+    return interrupts && status >= EXIT_BAD ? train_exit_stopped() : status;
 }
 
 /* ---- what happens during a run ------------------------------------------------------------------------- */

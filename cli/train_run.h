@@ -24,5 +24,9 @@ char *train_command(const char *verb, int argc, char **argv);
 void train_catch_interrupt(bool all);
 /* How many were noted, by this process or the one that it was forked from. */
 int train_interrupts(void);
+/* The status that a shell knows: 130 after Ctrl-C, 143 after SIGTERM, and where another process was told to stop. */
+int train_exit_stopped(void);
+/* The same where a signal was noted and ended what was going on, badly or well; otherwise the status itself. */
+int train_exit(int status);
 
 #endif

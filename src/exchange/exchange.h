@@ -29,9 +29,9 @@ typedef struct exchange_worker {
     float *residual;        /* feedback.h */
     uint8_t *frame;
     tithe_frame_info info;
-    double level; /* of the frame: tithe_call.level */
+    double level;                /* of the frame: tithe_call.level */
     double energy, sent, unsent; /* |x|^2, |C(x)|^2, |x - C(x)|^2, where they are measured */
-    double gamma; /* with which it was put */
+    double gamma;                /* with which it was put */
     const char *reason;
     /* a shared level is known only when all ranks were put: what is needed to encode then */
     const float *g;

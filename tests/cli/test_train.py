@@ -213,7 +213,7 @@ def ctrl_c():
     for estimator in ("full", "sgd"):
         code, out, err = interrupted(["train", *SMALL, "--estimator", estimator, "--steps", "1" + 15 * "0", "--trace", "cut.csv",
                                       "--report", "cut.html", "--json", "-", "--checkpoint", "cut.checkpoint", "--every", "100"], "cut.checkpoint")
-        check(code == 0 and not err, f"Ctrl-C, {estimator}: exit status {code}: {err}")
+        check(code == 130 and not err, f"Ctrl-C, {estimator}: exit status {code}: {err}")
         j = json.loads(out)
         table = rows("cut.csv")
         check(j["stopped"] is True and 0 < j["steps"] < 1e15, f"Ctrl-C, {estimator}: {j['steps']} steps")
@@ -223,7 +223,7 @@ def ctrl_c():
     write("two.txt", f"all: {shlex.join(SMALL)}\nlong: --estimator sgd --steps 1000000000000000\nnever: --steps 5\n")
     # The first run keeps the minimum that it finds, before its first step.
     code, out, err = interrupted(["compare", "two.txt", "--report", "cut.html", "--json", "-"], "cut.cache/tithe", "cut.cache")
-    check(code == 0 and not err, f"Ctrl-C, compare: exit status {code}: {err}")
+    check(code == 130 and not err, f"Ctrl-C, compare: exit status {code}: {err}")
     check([r["name"] for r in json.loads(out)["runs"]] == ["long"], "Ctrl-C, compare: the runs so far")
 
 

@@ -349,7 +349,7 @@ def stopped(transports):
                 os.killpg(process.pid, signal.SIGKILL)
                 out, err = process.communicate()
             what = f"stopped, {transport}, {options}"
-            check(process.returncode == 0 and "stopped by hand" in out, f"{what}: exit {process.returncode}, {out[-300:]!r} {err!r}")
+            check(process.returncode == 130 and "stopped by hand" in out, f"{what}: exit {process.returncode}, {out[-300:]!r} {err!r}")
             at = step_of(file)
             check(isinstance(at, int) and at > 0, f"{what}: {at}")
             if isinstance(at, int):

@@ -59,10 +59,10 @@ def end(process):
         return process.communicate()
 
 
-def one_sentence(process, words, what):
+def one_sentence(process, words, what, code=2):
     _, error = end(process)
     lines = [line for line in error.splitlines() if line.strip()]
-    check(process.returncode == 2, f"{what}: exit {process.returncode}: {error!r}")
+    check(process.returncode == code, f"{what}: exit {process.returncode}: {error!r}")
     check(len(lines) == 1 and all(word in error for word in words), f"{what}: {error!r}")
 
 
@@ -257,7 +257,7 @@ def strangers_on_the_way(how):
         worker.send_signal(signal.SIGINT)
     outputs = [end(worker) for worker in workers]
     _, error = end(server)
-    check([p.returncode for p in everybody] == [0, 0, 0], f"stopped by hand: {[p.returncode for p in everybody]} {outputs} {error!r}")
+    check([p.returncode for p in everybody] == [0, 130, 130], f"stopped by hand: {[p.returncode for p in everybody]} {outputs} {error!r}")
     check(answer(outputs, "stopped by hand").get("stopped") is True, "stopped by hand: it says so")
     for s in visitors:
         s.close()
@@ -351,12 +351,12 @@ def stopped_local():
         process = local(how, "--json", "-", "--deadline", NEVER)
         os.killpg(process.pid, signal.SIGINT)  # what a terminal does
         out, error = end(process)
-        check(process.returncode == 0 and json.loads(out)["stopped"], f"Ctrl-C: {process.returncode} {error!r}")
+        check(process.returncode == 130 and json.loads(out)["stopped"], f"Ctrl-C: {process.returncode} {error!r}")
         nothing_is_left(process, "Ctrl-C")
     process = local(GATHER)
     process.send_signal(signal.SIGTERM)
     out, error = end(process)
-    check(process.returncode == 0 and "stopped by hand" in out, f"SIGTERM: {process.returncode} {out!r} {error!r}")
+    check(process.returncode == 143 and "stopped by hand" in out, f"SIGTERM: {process.returncode} {out!r} {error!r}")
     nothing_is_left(process, "SIGTERM")
     process = local(GATHER)
     worker = children(process.pid)[1]
@@ -366,7 +366,7 @@ def stopped_local():
     happens(lambda: has_signal(worker, "ShdPnd", signal.SIGTERM), "the parent tells its workers of Ctrl-C")
     happens(lambda: process.send_signal(signal.SIGINT) or process.poll() is not None, "twice Ctrl-C: it ends")
     _, error = end(process)
-    check(process.returncode == 2 and "stopped once more" in error, f"twice Ctrl-C: {process.returncode} {error!r}")
+    check(process.returncode == 130 and "stopped once more" in error, f"twice Ctrl-C: {process.returncode} {error!r}")
     nothing_is_left(process, "twice Ctrl-C")
     process = local(GATHER)
     process.kill()
@@ -384,7 +384,7 @@ def stopped_early():
             happens(lambda: is_time(process.pid) or process.poll() is not None, what)
             os.killpg(process.pid, signal.SIGTERM)
             out, error = end(process)
-            check(process.returncode == 0 and "stopped by hand" in out, f"SIGTERM, {what}: {process.returncode} {out!r} {error!r}")
+            check(process.returncode == 143 and "stopped by hand" in out, f"SIGTERM, {what}: {process.returncode} {out!r} {error!r}")
             nothing_is_left(process, f"SIGTERM, {what}")
 
     def is_caught(pid):
@@ -403,7 +403,7 @@ def stopped_roles():
 
     def stop(process, words, what):
         process.send_signal(signal.SIGINT)
-        one_sentence(process, words, what)
+        one_sentence(process, words, what, 130)
 
     port = free_port()
     alone = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT, "--deadline", NEVER)
