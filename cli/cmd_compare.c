@@ -298,6 +298,8 @@ int cmd_compare(int argc, char **argv)
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
     if (report && !file_can_write(report)) return EXIT_BAD;
     if (json && !json_alone(json) && !file_can_write(json)) return EXIT_BAD;
+    if (train_by_mpirun())
+        return text_fail("Under mpirun each process would make all the runs: start compare without it");
     plan p = {.path = argv[0]};
     status = EXIT_BAD;
     if (read_plan(&p)) {

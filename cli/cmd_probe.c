@@ -92,7 +92,6 @@ static int probe(train_settings *s, double seconds, const char *out, const char 
 int cmd_probe(int argc, char **argv)
 {
     train_settings s = train_settings_defaults();
-    s.transport = "inproc";
     s.run.scheme = "gather"; /* workers talk to each other */
     const char *out = NULL, *json = NULL;
     double seconds = 5;
@@ -119,5 +118,6 @@ int cmd_probe(int argc, char **argv)
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
     s.run.workers = (unsigned)(s.local ? s.local : workers);
     if (out && !file_can_write(out)) return EXIT_BAD;
+    s.json = json; /* a server has facts of its own */
     return probe(&s, seconds, out, json);
 }

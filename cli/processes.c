@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "json.h"
 #include "text.h"
 #include "train_run.h"
 
@@ -26,6 +27,13 @@ static process_part fail_part(const char *sentence)
 static process_part part_of(const processes *p)
 {
     return tithe_comm_rank(p->comm) == 0 ? PART_FIRST : PART_OTHER;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- MPI ------------------------------------------------------------------------------------------------ */
@@ -76,14 +84,34 @@ static tithe_status join(const train_settings *s, const char *endpoint, bool ser
     return p->open_zmq(&o, &p->comm, error);
 }
 
-static int serve(train_settings *s, const char *endpoint, processes *p)
+/* What a server knows of a run: the rest is the first worker's to tell. */
+static bool tell_of_server(const char *json, const processes *p, double seconds, bool stopped)
+{
+    cJSON *facts = json_object();
+    json_text(facts, "role", "server");
+    json_text(facts, "transport", tithe_comm_transport(p->comm));
+    json_count(facts, "workers", tithe_comm_size(p->comm));
+    json_count(facts, "sent_bytes", tithe_comm_sent_bytes(p->comm));
+    json_count(facts, "messages", tithe_comm_sent_messages(p->comm));
+    json_number(facts, "seconds", seconds);
+    json_bool(facts, "stopped", stopped);
+    return json_write(json, facts);
+}
+
+/* `json` NULL: a server among others here, which says nothing. */
+static int serve(train_settings *s, const char *endpoint, const char *json, processes *p)
 {
     tithe_error error = {0};
     tithe_status status = join(s, endpoint, true, p, &error);
+    const double start = now();
     s->run.comm = p->comm;
     if (!status) status = tithe_train_serve(&s->run, &error);
+    int answer = status ? text_fail_status("server", status, &error) : EXIT_DONE;
+    const bool stopped = status && train_interrupts();
+    if (json && p->comm && (!status || stopped) && !tell_of_server(json, p, now() - start, stopped))
+        answer = EXIT_BAD;
     processes_end(p);
-    return status ? text_fail_status("server", status, &error) : EXIT_DONE;
+    return answer;
 }
 
 static process_part work(train_settings *s, const char *endpoint, processes *p)
@@ -114,13 +142,6 @@ typedef struct family {
     int worst;      /* exit status */
     double kill_at; /* INFINITY: let them run */
 } family;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* However many signals come meanwhile. */
 static void pause_for(double seconds)
@@ -238,7 +259,7 @@ static process_part begin_local(train_settings *s, processes *p)
             free(f.children);
             be_a_child(i == 0);
             if (i > 0) return work(s, endpoint, p);
-            p->status = serve(s, endpoint, p);
+            p->status = serve(s, endpoint, NULL, p);
             return PART_SERVED;
         }
         f.children[i] = (child){.id = id > 0 ? id : 0, .server = i == 0};
@@ -267,7 +288,7 @@ process_part processes_begin_zmq(const transport_row *t, train_settings *s, proc
         if (!s->listen) return fail_part("A server needs --listen, such as --listen tcp://*:5555");
         train_catch_interrupt(true);
         p->waits_can_stop = true;
-        p->status = serve(s, s->listen, p);
+        p->status = serve(s, s->listen, s->json, p);
         return PART_SERVED;
     }
     if (s->role && strcmp(s->role, "worker") == 0) {
@@ -284,7 +305,7 @@ process_part processes_begin_zmq(const transport_row *t, train_settings *s, proc
 process_part processes_begin(train_settings *s, processes *p)
 {
     *p = (processes){.status = EXIT_BAD};
-    const transport_row *transport = transport_find(s->transport);
+    const transport_row *transport = transport_find(train_transport(s));
     if (!transport) return PART_FAILED;
     const process_part part = transport->begin ? transport->begin(transport, s, p) : PART_ALL;
     if (part == PART_FIRST || part == PART_OTHER) {

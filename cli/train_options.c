@@ -9,7 +9,7 @@
 
 train_settings train_settings_defaults(void)
 {
-    train_settings s = {.run.size = sizeof s.run, .transport = "inproc"};
+    train_settings s = {.run.size = sizeof s.run};
     tithe_train_defaults(&s.run);
     return s;
 }
@@ -18,6 +18,23 @@ void train_settings_free(train_settings *s)
 {
     free(s->resumed);
     s->resumed = NULL;
+}
+
+/* As Open MPI, MPICH and what comes of it (Slurm, Intel), and MVAPICH tell the processes that they start. */
+bool train_by_mpirun(void)
+{
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const char *size = getenv(sizes[i]);
+        if (size && strtol(size, NULL, 10) > 1) return true;
+    }
+    return false;
+}
+
+const char *train_transport(const train_settings *s)
+{
+    if (s->transport) return s->transport;
+    return train_by_mpirun() ? "mpi" : "inproc";
 }
 
 static size_t run_options(train_settings *s, bool of_parts, option *o)
@@ -43,7 +60,7 @@ size_t train_process_options(train_settings *s, option *o)
     size_t n = 0;
     o[n++] = option_text("transport", "NAME",
                          "inproc: all workers in this process (default); mpi: one in each process of "
-                         "mpirun; zmq: one in each process of the following",
+                         "mpirun (default there); zmq: one in each process of the following",
                          &s->transport);
     o[n++] = option_number("local", "N", "zmq: start N workers and a server here", 1, 1000, &s->local);
     o[n++] = option_text("role", "server|worker", "zmq: what this process is", &s->role);
@@ -63,7 +80,7 @@ static bool serves(const train_settings *s)
 bool train_options_resume(train_settings *s)
 {
     tithe_error error = {0};
-    const transport_row *transport = transport_find(s->transport);
+    const transport_row *transport = transport_find(train_transport(s));
     if (!transport) return false;
     const bool remote = transport->begin != NULL;
     const bool stated = s->run.data || serves(s);

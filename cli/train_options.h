@@ -9,8 +9,8 @@ enum { TRAIN_OPTIONS = 64 }; /* room for a table */
 
 typedef struct train_settings {
     tithe_train_options run;
-    char *resumed; /* texts of a checkpoint that `run` points into */
-    const char *transport;
+    char *resumed;                       /* texts of a checkpoint that `run` points into */
+    const char *transport;               /* NULL: as there are processes (train_transport) */
     const char *role, *listen, *connect; /* of a zmq process */
     uint64_t local;                      /* start so many zmq workers, and the server, here */
     double deadline;
@@ -26,6 +26,11 @@ size_t train_options_table(train_settings *s, option *table);
 /* The rows for transports and roles; those for a run in several parts. */
 size_t train_process_options(train_settings *s, option *table);
 size_t train_parts_options(train_settings *s, option *table);
+
+/* The transport that was named; else mpi in a process that mpirun has started with others, and inproc elsewhere. */
+const char *train_transport(const train_settings *s);
+/* Have several processes been started by mpirun, or its like? */
+bool train_by_mpirun(void);
 
 /* After parsing a --resume: take the options of the checkpoint. Then parse again, so that those of the command line override
  * them. False: it cannot be read, and that was said. */

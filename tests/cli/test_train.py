@@ -320,6 +320,8 @@ def compare():
         refused(f"compare, {name}", pattern, "compare", write("bad.txt", text))
     refused("compare, missing file", "none.txt", "compare", "none.txt")
     refused("compare, report", "none/x", "compare", "runs.txt", "--report", "none/x")
+    code, _, err = run("compare", "runs.txt", OMPI_COMM_WORLD_SIZE="4")
+    check(code == 2 and "without it" in err, f"compare under mpirun: {code} {err}")
     refused("compare, JSON", "none/x", "compare", "runs.txt", "--json", "none/x")
 
 

@@ -30,10 +30,10 @@ def end(process):
         return process.communicate()
 
 
-def complains(process, what, *words):
+def complains(process, what, *words, code=2):
     out, error = end(process)
     lines = [line for line in error.splitlines() if line.startswith("tithe")]
-    check(process.returncode == 2 and not out, f"{what}: exit {process.returncode}: {out!r} {error!r}")
+    check(process.returncode == code and not out, f"{what}: exit {process.returncode}: {out!r} {error!r}")
     check(len(lines) == 1 and any(word in error for word in words), f"{what}: {error!r}")
 
 
@@ -82,9 +82,9 @@ def zmq():
         server = start("--transport", "zmq", "--workers", "2", "--deadline", NEVER, "--role", "server", "--listen", endpoint)
         worker = start("--transport", "zmq", "--workers", "2", "--deadline", NEVER, "--role", "worker", "--connect", endpoint)
         happens(lambda: len(connections(port)) == 2, "one has come")
-        for process in (server, worker):
+        for process in (worker, server):  # a server that ends first would end its worker, too
             process.send_signal(number)
-            complains(process, f"signal {number}", "stopped by hand")
+            complains(process, f"signal {number}", "stopped by hand", code=128 + number)
 
 
 def mpi():
@@ -103,6 +103,8 @@ def alone():
     complains(start(), "one process", "another process")
     complains(start("--transport", "pigeon"), "no such transport", "pigeon")
     complains(start("--seconds", "0"), "no time", "seconds")
+    for option in (["--checkpoint", "x"], ["--every", "3"], ["--resume", "x"]):
+        complains(start("--transport", "zmq", "--local", "2", *option), "a probe has no parts", f"no option '{option[0]}'")
     complains(start("--transport", "zmq", "--local", "2", "--out", os.path.join(folder, "no/where.csv")), "no such folder", "no/where.csv")
 
 

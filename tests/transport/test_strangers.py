@@ -406,7 +406,7 @@ def stopped_roles():
         one_sentence(process, words, what, 130)
 
     port = free_port()
-    alone = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT, "--deadline", NEVER)
+    alone = role_server(f"tcp://127.0.0.1:{port}", 2, *SHORT, "--deadline", NEVER, "--json", new_file())
     catches(alone)
     stop(alone, by_hand, "Ctrl-C on a server without workers")
     nobody = role_worker(f"tcp://127.0.0.1:{free_port()}", 2, *SHORT, "--deadline", NEVER)

@@ -149,22 +149,42 @@ def native():
     check(refused.returncode == 2 and "inproc" in refused.stderr, f"native in one process: {refused.stderr[:200]}")
 
 
+def started_by_mpirun():
+    """mpirun alone says that its processes belong together; a transport that is named counts all the same."""
+    options = [*DATA, "--steps", "5", "--codec", "topk:keep=0.1"]
+    named = answer([*mpi(3), *options, "--json", "-"], "mpirun, --transport mpi")
+    alone = answer([*mpirun(3), tithe, "train", *options, "--json", "-"], "mpirun alone")
+    check(named and alone and alone["transport"] == "mpi" and alone["model_hash"] == named["model_hash"], f"mpirun alone: {alone}")
+    words = subprocess.run([*mpirun(2), tithe, "train", *options], capture_output=True, text=True, env=environment, timeout=HANG).stdout
+    check(words.count("2 workers over mpi, since mpirun started them") == 1, f"mpirun alone says so: {words!r}")
+    apart = subprocess.run([*mpirun(2), tithe, "train", *options, "--transport", "inproc"], capture_output=True, text=True, env=environment,
+                           timeout=HANG).stdout
+    check(apart.count("; 1 worker\n") == 2, f"mpirun, --transport inproc: two runs: {apart!r}")
+
+
 def roles(endpoint):
     """Server and workers as commands of their own."""
     common = [*DATA, "--transport", "zmq", "--workers", "2", "--steps", "5", "--codec", "natural", "--downlink", "natural"]
-    server = subprocess.Popen([tithe, "train", *common, "--role", "server", "--listen", endpoint],
+    told = os.path.join(environment["XDG_CACHE_HOME"], "server.json")
+    server = subprocess.Popen([tithe, "train", *common, "--role", "server", "--listen", endpoint, "--json", told],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     workers = [subprocess.Popen([tithe, "train", *common, "--role", "worker", "--connect", endpoint, "--json", "-"],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for _ in range(2)]
     outputs = [worker.communicate(timeout=HANG) for worker in workers]
     server.communicate(timeout=HANG)
     check(server.returncode == 0 and all(worker.returncode == 0 for worker in workers), "roles: exit statuses")
+    with open(told, encoding="utf-8") as file:
+        said = json.load(file)
+    os.remove(told)
+    check(said["role"] == "server" and said["transport"] == "zmq" and said["workers"] == 2 and said["stopped"] is False and
+          said["sent_bytes"] > 0 and said["messages"] > 0 and said["seconds"] > 0, f"roles: the server says {said}")
     texts = [out for out, _ in outputs if out.strip()]
     check(len(texts) == 1, "roles: one worker speaks for all")
     here = answer([tithe, "train", *DATA, "--workers", "2", "--steps", "5", "--codec", "natural", "--downlink", "natural", "--json", "-"],
                   "roles in one process")
     if len(texts) == 1 and here:
         check(json.loads(texts[0])["model_hash"] == here["model_hash"], "roles: another model than in one process")
+        check(said["sent_bytes"] < json.loads(texts[0])["sent_bytes"], "roles: the server's bytes are a part of all")
 
 
 def mismatch():
@@ -228,6 +248,7 @@ compare(transports)
 overlap(transports)
 if "mpi" in transports:
     native()
+    started_by_mpirun()
 if "zmq" in transports:
     roles(f"tcp://127.0.0.1:{free_port()}")
     with tempfile.TemporaryDirectory() as place:
