@@ -7,6 +7,18 @@
 #include "report/numbers.h"
 #include "report/trace.h"
 
+/* A fact that is a number; NAN: there is none. */
+static double fact_number(const tithe_trace *trace, const char *key)
+{
+    const char *fact = tithe_trace_find(trace, key);
+    number_locale locale;
+    double value = NAN;
+    if (!fact || !ti_number_enter(&locale)) return NAN;
+    if (!ti_number_read(fact, strlen(fact), &value)) value = NAN;
+    ti_number_leave(&locale);
+    return value;
+}
+
 tithe_trace_record ti_summary_final(const tithe_trace *trace)
 {
     tithe_trace_record final = ti_record_unknown();
@@ -19,6 +31,9 @@ tithe_trace_record ti_summary_final(const tithe_trace *trace)
         for (size_t i = count; i > 0 && isnan(*ti_number_of(&final, c)); i--)
             *ti_number_of(&final, c) = ti_number_at(tithe_trace_at(trace, i - 1), c);
     }
+    /* A run whose gradients bring the loss looks at the accuracy once, at its end. */
+    const double accuracy = fact_number(trace, "accuracy");
+    if (!isnan(accuracy)) final.accuracy = accuracy;
     return final;
 }
 
@@ -77,13 +92,8 @@ static cheaper than_baseline(const tithe_trace *ours, const tithe_trace *baselin
 static cheaper than_dense_frames(const tithe_trace *ours)
 {
     cheaper c = {CHEAPER_UNKNOWN, NAN, NAN, NAN, 0};
-    const char *fact = tithe_trace_find(ours, "dense_bytes");
     const tithe_trace_record final = ti_summary_final(ours);
-    number_locale locale;
-    double dense = NAN;
-    if (!fact || !ti_number_enter(&locale)) return c;
-    if (ti_number_read(fact, strlen(fact), &dense)) c.times = times(dense * final.step, final.uplink_bytes);
-    ti_number_leave(&locale);
+    c.times = times(fact_number(ours, "dense_bytes") * final.step, final.uplink_bytes);
     if (!isnan(c.times)) c.kind = CHEAPER_DENSE;
     return c;
 }

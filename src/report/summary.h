@@ -4,7 +4,8 @@
 
 #include "tithe/trace.h"
 
-/* Each number of the last record that knew it; NAN where none did. Texts are those of the last record. */
+/* Each number of the last record that knew it; NAN where none did. The accuracy is that of the fact, where there is one. Texts are
+ * those of the last record. */
 tithe_trace_record ti_summary_final(const tithe_trace *trace);
 
 typedef enum cheaper_kind {

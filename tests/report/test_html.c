@@ -104,6 +104,9 @@ static void the_last_known_value_is_the_result(void **state)
     add_plain(trace, 2, NAN, NAN);
     const tithe_trace_record final = ti_summary_final(trace);
     assert_true(final.step == 2 && final.loss == 0.5 && final.level == 5 && isnan(final.gap));
+    assert_true(isnan(final.accuracy)); /* a run whose gradients bring the loss states it at its end */
+    assert_int_equal(tithe_trace_fact(trace, "accuracy", "0.875"), TITHE_OK);
+    assert_true(ti_summary_final(trace).accuracy == 0.875);
     tithe_trace_free(trace);
 }
 
