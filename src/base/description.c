@@ -142,7 +142,8 @@ static bool find_difference(const char *text, const char *other, bool (*counts)(
                             bool *missing)
 {
     for (const char *at = text; ti_description_next(&at, mine);) {
-        snprintf(d->key, sizeof d->key, "%.*s", (int)mine->key_length, mine->key);
+        const size_t length = mine->key_length < sizeof d->key ? mine->key_length : sizeof d->key;
+        snprintf(d->key, sizeof d->key, "%.*s", (int)length, mine->key);
         if (counts && !counts(d->key)) continue;
         *missing = !ti_description_find(other, d->key, theirs);
         if (!*missing && same_value(mine, theirs)) continue;

@@ -162,13 +162,17 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
         return corrupt(error, 0, "This is not a Tithe frame.");
     h->version = frame[0] & VERSION_MASK;
     h->form = frame[0] & EXCHANGE_BIT ? TITHE_EXCHANGE : TITHE_SELF_CONTAINED;
-    if (h->version != TITHE_WIRE_VERSION)
+    const bool known = h->version == TITHE_WIRE_VERSION;
+    const size_t body = length - CHECKSUM_BYTES;
+    const bool whole = tithe_crc32c(frame, body) == get_u32(frame + body);
+    if (!whole && !known) /* a file of another kind that begins like one */
+        return corrupt(error, 0, "This is not a Tithe frame.");
+    if (!whole)
+        return corrupt(error, body, "The checksum does not match: the frame is damaged or cut short.");
+    if (!known)
         return ti_fail(error, TITHE_E_CORRUPT, 0,
                        "The frame has wire version %u, but this library reads version %d.", h->version,
                        TITHE_WIRE_VERSION);
-    const size_t body = length - CHECKSUM_BYTES;
-    if (tithe_crc32c(frame, body) != get_u32(frame + body))
-        return corrupt(error, body, "The checksum does not match: the frame is damaged or cut short.");
 
     header_reader r = {frame + 1, frame + body, true};
     const tithe_selector *selector = codec ? codec->selector : NULL;

@@ -23,6 +23,9 @@ static tithe_status make_costs(run *r, tithe_error *error)
     while (!status && r->cost_count < count) {
         char spec[512];
         const size_t length = strcspn(text, ";");
+        if (length >= sizeof spec)
+            return ti_fail(error, TITHE_E_SPEC, 0, "A cost has at most %zu letters: shorten `cost`.",
+                           sizeof spec - 1);
         snprintf(spec, sizeof spec, "%.*s", (int)length, text);
         status = tithe_cost_create(spec, &r->costs[r->cost_count], error);
         if (status) return status;

@@ -33,19 +33,21 @@ static size_t read_layers(const char *text, size_t *layers)
     }
 }
 
-/* The rows that are options, as "key=value;key=value". */
+/* The rows that are options, as "key=value;key=value;": as long as the lines "key: value" that they stand in, at most. */
 static void write_options(const char *text, char *options, size_t room)
 {
     description_row row;
     size_t used = 0;
-    *options = 0;
     while (ti_description_next(&text, &row)) {
         char key[40];
         snprintf(key, sizeof key, "%.*s", (int)(row.key_length < 39 ? row.key_length : 39), row.key);
         if (!ti_option_in(ti_exchange_option_table, key)) continue;
-        used +=
-            (size_t)snprintf(options + used, room - used, "%s=%.*s;", key, (int)row.value_length, row.value);
+        used += (size_t)snprintf(options + used, room - used, "%s=", key);
+        memcpy(options + used, row.value, row.value_length); /* may be longer than an int can say */
+        used += row.value_length;
+        options[used++] = ';';
     }
+    options[used] = 0;
 }
 
 static tithe_status open_exchange(server *s, const char *text, char *options, char *layer_text,

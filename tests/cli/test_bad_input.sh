@@ -90,6 +90,10 @@ done
 cat good.frame three.txt > trailing.frame
 refused 'trailing bytes' '' "$TITHE" decode trailing.frame OUT
 refused 'no frame' '' "$TITHE" inspect in.f32
+for mark in '\323' '\320' '\327' '\333'; do # what begins as a frame of a version that is not known may be anything
+    printf "${mark}ot a frame at all" > other.frame
+    refused 'no frame, though it begins like one' 'is not a Tithe frame' "$TITHE" decode other.frame OUT
+done
 : > empty
 refused 'an empty file' '' "$TITHE" inspect empty
 refused 'an empty file' '' "$TITHE" decode empty OUT

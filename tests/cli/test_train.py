@@ -266,6 +266,7 @@ def bad_data():
 
 
 def bad_options():
+    refused("a cost too long", "at most 511 letters", "train", *SMALL, "--steps", "2", "--cost", "table:" + "x" * 600)
     for way in ("--codec", "--downlink"):
         refused(f"{way} given", "'given' needs somebody who gives it indices", "train", *SMALL, "--steps", "2", way, "given")
     for option, value, pattern in (
