@@ -38,6 +38,7 @@ typedef struct tithe_trace_record {
     double latency, bandwidth;
     double overlap;  /* seconds that sending ran beside encoding: what buckets gained */
     double messages; /* total: of the exchange, by all processes with workers */
+    double leader;   /* of this step, under artopk: the rank whose indices all took; NAN: nobody's, or several */
     /* static or owned by the trace; "" when nothing is to be said */
     const char *scheme, *collective, *reason;
 } tithe_trace_record;

@@ -162,6 +162,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .setup_seconds = r->set_up.seconds,
         .latency = r->link.now.latency,
         .bandwidth = r->link.now.bandwidth,
+        .leader = e.leader >= 0 ? e.leader + none : NAN,
         .scheme = e.scheme,
         .collective = e.collective,
         .reason = e.reason,

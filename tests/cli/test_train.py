@@ -141,6 +141,32 @@ def shares():
             check(dense <= here <= worst, f"{codec}: {kind} {dense}, {here}, {worst}")
 
 
+def steps_in_theory():
+    """As the theory of CAT has them: kappa log((F0 - F*)/eps), and 2 L (F0 - F*) / eps where nothing is convex; F(0) is log 2."""
+    j = train(*SMALL, "--steps", "4", "--l2", "0.01")
+    smooth, gap, start = j["L"] + 0.01, j["gap"], math.log(2) - (j["loss"] - j["gap"])
+
+    def close(a, b):
+        return abs(a - b) <= 1e-6 * b
+    theory = j["complexity"]
+    check(close(theory["gap"], gap), "the gap that was reached")
+    check(close(theory["strongly_convex"]["none"], smooth / 0.01 * math.log(start / gap)), f"strongly convex: {theory['strongly_convex']}")
+    check(close(theory["nonconvex"]["none"], 2 * smooth * start / gap), f"not convex: {theory['nonconvex']}, not {2 * smooth * start / gap}")
+
+
+def leaders():
+    """The trace has the rank whose indices were taken; round-robin has them in turn."""
+    def column(*options):
+        train(*SMALL, "--steps", "9", "--codec", "topk:k=5", *options, "--trace", "led.csv")
+        head, *lines = rows("led.csv")
+        return [line[head.index("leader")] for line in lines]
+    turns = column("--scheme", "artopk")
+    check(turns == ["", *(str(step % 4) for step in range(9))], f"round-robin: {turns}")
+    chosen = column("--scheme", "artopk", "--leader", "variance")
+    check(chosen[0] == "" and set(chosen[1:]) <= set("0123") and chosen != turns, f"variance: {chosen}")
+    check(set(column("--scheme", "gather")) == {""}, "nobody leads under gather")
+
+
 def files():
     options = [*SMALL, "--estimator", "sgd", "--codec", "topk:k=5|natural", "--epochs", "3", "--average", "tail"]
     code, out, err = run("train", *options, "--trace", "a run's trace.csv", "--report", "run.html", "--json", "run.json")
@@ -346,7 +372,7 @@ def examples():
 
 with tempfile.TemporaryDirectory() as room:
     os.chdir(room)
-    for test in (contract, numbers, tuned_levels, shares, files, determinism, ctrl_c, early_targets, divergence, bad_data, bad_options, compare, examples):
+    for test in (contract, numbers, tuned_levels, shares, steps_in_theory, leaders, files, determinism, ctrl_c, early_targets, divergence, bad_data, bad_options, compare, examples):
         start = time.time()
         test()
         print(f"{test.__name__}: {time.time() - start:.1f} s")

@@ -50,6 +50,15 @@ for n in (1, 2, 3, 4, 7, 8, 16, 33, 64):
     up, down = (answer[key] / STEPS / max(1, n - 1) for key in ("uplink_bytes", "downlink_bytes"))
     shards = 2 * LATENCY + (n - 1) * (up + down) / BANDWIDTH if n > 1 else 0
     check(near(answer["seconds"], STEPS * (COMPUTE + shards)), f"shards, {n} workers: {answer['seconds']}")
+    # AR-Top-k: energies around a ring where they choose, the broadcast of the leader's frame with its length, a ring of values.
+    for leader, energies in (("round-robin", 0), ("variance", 8)):
+        answer = train(*common, "--codec", "topk:k=20", "--scheme", "artopk", "--leader", leader)
+        statistics = (n - 1) * n * energies
+        frame = answer["sent_bytes"] / STEPS / (n - 1) - 8 * 20 - statistics / (n - 1) if n > 1 else 0  # mean, and 4 bytes of length
+        artopk = (n - 1) * (LATENCY + energies / BANDWIDTH) if energies else 0
+        artopk += levels * (LATENCY + frame / BANDWIDTH) + 2 * (n - 1) * (LATENCY + 4 * math.ceil(20 / n) / BANDWIDTH)
+        check(n == 1 or 20 < frame < 40, f"artopk, {n} workers: {frame} bytes of indices")
+        check(near(answer["seconds"], STEPS * (COMPUTE + artopk)), f"artopk, {leader}, {n} workers: {answer['seconds']}")
     check(train("--workers", str(n), "--steps", str(STEPS))["model_hash"] ==
           train(*common)["model_hash"], f"{n} workers: a clock changes no model")
 
@@ -70,6 +79,18 @@ with tempfile.TemporaryDirectory() as folder:
     answer = train("--workers", "2", "--steps", "37", "--network", "C1")
     expected = sum(2 * (a * 1e-3 + half / (b * 1.25e8)) * k for a, b, k in ((1, 25, 12), (1, 1, 12), (50, 1, 12), (50, 25, 1)))
     check(near(answer["seconds"], expected), f"C1: {answer['seconds']}, not {expected}")
+    # C2, epoch by epoch: milliseconds and Gbit/s go up and down again, four epochs each, eight in the middle.
+    steps = [(1, 25), (2, 20), (4, 15), (8, 10), (16, 5)]
+    drift = [phase for phase in steps for _ in range(4)] + 8 * [(32, 1)] + [phase for phase in steps[::-1] for _ in range(4)]
+    answer = train("--workers", "2", "--steps", "46", "--network", "C2", "--trace", os.path.join(folder, "c2.csv"))
+    with open(os.path.join(folder, "c2.csv"), encoding="utf-8") as file:
+        head, *lines = [line.rstrip("\n").split(",") for line in file if not line.startswith("#")]
+    clock = [float(line[head.index("seconds")]) for line in lines]
+    check(len(clock) == 47, f"C2: {len(clock)} records")
+    for epoch in range(46):
+        latency, rate = drift[min(epoch, 44)]
+        taken, expected = clock[epoch + 1] - clock[epoch], 2 * (latency * 1e-3 + half / (rate * 1.25e8))
+        check(abs(taken - expected) < 1e-12, f"C2, epoch {epoch}: {taken} s, not {expected}")
 
     for wrong, word in ((schedule("0-2 1ms 1Gbit\n3+ 1ms 1Gbit\n"), "gap"), ("latency=1ms", "bandwidth"), ("latency=1ms,bandwidth=0", "bandwidth"),
                         ("latency=-1ms,bandwidth=1Gbit", "latency"), ("nowhere", "nowhere"), ("latency=1ms,speed=3", "speed")):
