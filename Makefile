@@ -18,7 +18,7 @@ build: setup-build ## build the library and the command in build/ (the default)
 	@test -f build/CMakeCache.txt || cmake -S . -B build -DTITHE_TESTS=OFF
 	@cmake --build build
 
-demo: setup-demo build ## build, train five ways on one problem, and draw the result
+demo: setup-demo build ## build, train seven ways on one problem, and draw the result
 	@tools/demo
 
 test: setup-test ## build with gcc, with clang, and with sanitizers, and run the tests

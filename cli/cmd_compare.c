@@ -190,32 +190,80 @@ static void print_slowdown(const train_outcome *outcomes, const tithe_trace *con
     }
 }
 
-static void print_table(const train_outcome *outcomes, const tithe_trace *const *traces, const plan *p)
+/* How a run compares with its baseline. */
+typedef struct standing {
+    double up, sent, loss; /* NAN: not known */
+    size_t baseline;       /* as many as there are runs: none */
+    size_t rank;           /* from 1, by what was sent; 0: not known */
+} standing;
+
+static void rank_all(const tithe_trace *const *traces, size_t count, standing *s)
+{
+    for (size_t i = 0; i < count; i++) {
+        s[i] = (standing){.loss = NAN};
+        s[i].up = tithe_trace_cheaper(traces, count, i, &s[i].loss);
+        s[i].sent = tithe_trace_cheaper_sent(traces, count, i, &s[i].baseline);
+    }
+    for (size_t i = 0; i < count; i++) {
+        s[i].rank = !isnan(s[i].sent);
+        for (size_t j = 0; j < count && s[i].rank; j++)
+            s[i].rank += s[j].sent > s[i].sent || (s[j].sent == s[i].sent && j < i);
+    }
+}
+
+static void print_ranking(const standing *s, const plan *p)
+{
+    const char *before = "\ncheapest by all that was sent: ";
+    for (size_t rank = 1; rank <= p->count; rank++)
+        for (size_t i = 0; i < p->count; i++)
+            if (s[i].rank == rank) {
+                printf("%s%s (%.3g x)", before, p->runs[i].name, s[i].sent);
+                before = ", ";
+            }
+    if (*before == ',') printf("\n");
+}
+
+static void print_table(const train_outcome *outcomes, const standing *s, const plan *p)
 {
     size_t widest = 4;
     for (size_t i = 0; i < p->count; i++)
         if (strlen(p->runs[i].name) > widest) widest = strlen(p->runs[i].name);
-    printf("\n%-*s %9s %11s %9s %10s %10s %9s  %s\n", (int)widest, "", "steps", "loss", "gap", "up", "back",
-           "seconds", "cheaper than dense");
+    printf("\n%-*s %9s %11s %9s %10s %10s %10s %9s  %s\n", (int)widest, "", "steps", "loss", "gap", "up",
+           "back", "sent", "seconds", "cheaper than dense: up, sent");
     for (size_t i = 0; i < p->count; i++) {
         const tithe_trace_record *last = &outcomes[i].result.last;
-        double loss = NAN;
-        const double times = tithe_trace_cheaper(traces, p->count, i, &loss);
-        char cheaper[64] = "-";
-        if (!isnan(times) && !isnan(loss))
-            snprintf(cheaper, sizeof cheaper, "%.3g x, to loss %.4g", times, loss);
-        else if (!isnan(times))
-            snprintf(cheaper, sizeof cheaper, "%.3g x a step", times);
-        printf("%-*s %9s %11.6g %9s %10s %10s %9.3g  %s\n", (int)widest, p->runs[i].name,
+        char cheaper[96] = "-", sent[24] = "-";
+        if (!isnan(s[i].sent)) snprintf(sent, sizeof sent, "%.3g x", s[i].sent);
+        if (!isnan(s[i].up) && !isnan(s[i].loss))
+            snprintf(cheaper, sizeof cheaper, "%.3g x, %s, to loss %.4g", s[i].up, sent, s[i].loss);
+        else if (!isnan(s[i].up))
+            snprintf(cheaper, sizeof cheaper, "%.3g x a step", s[i].up);
+        printf("%-*s %9s %11.6g %9s %10s %10s %10s %9.3g  %s\n", (int)widest, p->runs[i].name,
                text_group(outcomes[i].result.steps).text, last->loss,
                isnan(last->gap) ? "-" : text_short(last->gap).text, text_bytes(last->uplink_bytes).text,
-               text_bytes(last->downlink_bytes).text, last->seconds, cheaper);
+               text_bytes(last->downlink_bytes).text, text_bytes(last->sent_bytes).text, last->seconds,
+               cheaper);
     }
-    printf("\nup: frames of all workers; back: what came back to them; cheaper: cost of the first dense run "
-           "over the cost of "
-           "this one,\nboth until they first had the lowest loss that both reached; cost is that of the way "
-           "up.\n");
-    print_slowdown(outcomes, traces, p);
+    print_ranking(s, p);
+    printf("\nup: frames of all workers; back: what came back to them; sent: all that left any process. "
+           "Cheaper: "
+           "the cost of the way up,\nand all bytes that were sent, of the dense run with the same estimator "
+           "(else "
+           "of the first dense one) over those of this run,\nboth until they first had the lowest loss that "
+           "both "
+           "reached.\n");
+}
+
+static cJSON *run_json(const train_outcome *out, const standing *s, const plan *p, size_t i)
+{
+    cJSON *json = train_facts_json(&out->result);
+    json_text(json, "name", p->runs[i].name);
+    json_text(json, "baseline", s->baseline < p->count ? p->runs[s->baseline].name : NULL);
+    json_number(json, "cheaper_up", s->up);
+    json_number(json, "cheaper_sent", s->sent);
+    json_number(json, "cheaper_loss", s->loss);
+    json_number(json, "rank", s->rank ? (double)s->rank : NAN);
+    return json;
 }
 
 static int run_all(const plan *p, const char *report, const char *json_path)
@@ -246,19 +294,20 @@ static int run_all(const plan *p, const char *report, const char *json_path)
     if (result != EXIT_BAD) {
         tithe_error error = {0};
         tithe_status status = TITHE_OK;
+        standing standings[MAX_RUNS];
+        rank_all(traces, done, standings);
         if (report) status = tithe_report_write(report, p->title, traces, done, &error);
         if (status) result = text_fail_status(NULL, status, &error);
         if (json_path && result != EXIT_BAD) {
             cJSON *json = json_object(), *runs = json_array();
-            for (size_t i = 0; i < done; i++) {
-                cJSON *run = json_append(runs, train_facts_json(&outcomes[i].result));
-                cJSON_AddItemToObject(run, "name", cJSON_CreateString(p->runs[i].name));
-            }
+            for (size_t i = 0; i < done; i++)
+                json_append(runs, run_json(&outcomes[i], &standings[i], &finished, i));
             json_item(json, "runs", runs);
             if (!json_write(json_path, json)) result = EXIT_BAD;
         }
         if (!json_alone(json_path) && result != EXIT_BAD) {
-            print_table(outcomes, traces, &finished);
+            print_table(outcomes, standings, &finished);
+            print_slowdown(outcomes, traces, &finished);
             if (report) printf("\n%s\n", report);
         }
     }

@@ -11,7 +11,8 @@ const RESULTS = [
   { head: "Down", value: (run) => run.final.downlink_bytes, kind: "bytes" },
   { head: "Cost", value: (run) => run.final.cost, kind: "amount" },
   { head: "Time", value: (run) => run.final.seconds, kind: "seconds" },
-  { head: "× cheaper", value: (run) => run.cheaper.times, kind: "times" },
+  { head: "× cheaper up", value: (run) => run.cheaper.times, kind: "times" },
+  { head: "× cheaper sent", value: (run) => run.cheaper.sent, kind: "times" },
 ];
 
 class ResultsTable {
@@ -53,7 +54,7 @@ class ResultsTable {
       } else {
         const value = column.value(run);
         const times = column.kind === "times";
-        const words = times ? this.times(run.cheaper) : format.number(value, column.kind, column.digits);
+        const words = times ? this.times(value, run.cheaper) : format.number(value, column.kind, column.digits);
         const cell = element("td", times ? "times" : "", words);
         cell.dataset.head = column.head; // the style sheet shows it where the table is drawn as cards
         made.append(cell);
@@ -62,8 +63,8 @@ class ResultsTable {
     return { run, element: made, check };
   }
 
-  times(cheaper) {
-    return format.times(cheaper.times) + (cheaper.kind === "dense" ? " †" : "");
+  times(value, cheaper) {
+    return format.times(value) + (value !== null && cheaper.kind === "dense" ? " †" : "");
   }
 
   setVisible(visible) {
@@ -100,8 +101,9 @@ function savingsNote() {
   if (compared.length > 0) {
     const unit = compared[0].final.cost === null ? "uplink bytes" : "cost";
     const names = [...new Set(compared.map((run) => data.runs[run.cheaper.baseline].label))].join(", ");
-    notes.push(`× cheaper than dense: the ${unit} of the baseline (${names}) divided by the ${unit} of the run, both until ` +
-      "their loss was first at or below the lowest that both reached. Uplink only.");
+    notes.push(`× cheaper than dense: the ${unit} of the way up (up), or all bytes that were sent (sent), of the baseline (${names}) ` +
+      "divided by those of the run, both until their loss was first at or below the lowest that both reached. " +
+      "A run's baseline is the dense run with its own estimator, where there is one.");
   }
   if (data.runs.some((run) => run.cheaper.kind === "dense")) {
     notes.push("† Without a baseline to compare with: the uplink bytes that dense frames would have taken in as many steps, " +

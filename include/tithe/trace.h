@@ -38,7 +38,8 @@ typedef struct tithe_trace_record {
     double latency, bandwidth;
     double overlap;  /* seconds that sending ran beside encoding: what buckets gained */
     double messages; /* total: of the exchange, by all processes with workers */
-    double leader;   /* of this step, under artopk: the rank whose indices all took; NAN: nobody's, or several */
+    double
+        leader; /* of this step, under artopk: the rank whose indices all took; NAN: nobody's, or several */
     /* static or owned by the trace; "" when nothing is to be said */
     const char *scheme, *collective, *reason;
 } tithe_trace_record;
@@ -93,9 +94,13 @@ TITHE_API tithe_status tithe_trace_read(const char *path, tithe_trace **trace, t
 TITHE_API tithe_status tithe_trace_parse(const char *source, const char *text, size_t length,
                                          tithe_trace **trace, tithe_error *error);
 
-/* How many times cheaper is run i than the first run with the fact `baseline: yes`, at the lowest loss that both
- * reached (set in *loss)? Without a baseline: than dense frames in as many steps (*loss NAN). NAN: not known. */
+/* How many times cheaper is run i than the first run with the fact `baseline: yes`, of the same estimator if there is one, at
+ * the lowest loss that both reached (set in *loss)? By the cost of the way up. Without a baseline: than dense frames in as
+ * many steps (*loss NAN). NAN: not known. */
 TITHE_API double tithe_trace_cheaper(const tithe_trace *const *traces, size_t count, size_t i, double *loss);
+/* The same by all that was sent, and which run the baseline is (`count`: there is none). */
+TITHE_API double tithe_trace_cheaper_sent(const tithe_trace *const *traces, size_t count, size_t i,
+                                          size_t *baseline);
 
 /* How many times the steps of that baseline did run i take, to the same loss? NAN: there is none, its estimator is
  * another one, or not known. */

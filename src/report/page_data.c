@@ -181,6 +181,8 @@ static void add_cheaper(buffer *b, const cheaper *c)
     ti_json_text(b, kinds[c->kind]);
     add_key(b, "times", false);
     add_number(b, c->times, 8);
+    add_key(b, "sent", false);
+    add_number(b, c->sent, 8);
     add_key(b, "loss", false);
     add_number(b, c->loss, 8);
     add_key(b, "baseline", false);

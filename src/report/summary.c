@@ -75,37 +75,53 @@ static double times(double dense, double ours)
     return dense > 0 && ours > 0 ? dense / ours : NAN;
 }
 
+static const cheaper unknown = {CHEAPER_UNKNOWN, NAN, NAN, NAN, NAN, 0};
+
 static cheaper than_baseline(const tithe_trace *ours, const tithe_trace *baseline)
 {
     const double a = lowest_loss(ours), b = lowest_loss(baseline);
-    cheaper c = {.kind = CHEAPER_BASELINE, .loss = a > b ? a : b, .times = NAN, .slower = NAN};
-    if (isnan(a) || isnan(b)) return (cheaper){CHEAPER_UNKNOWN, NAN, NAN, NAN, 0};
-    const tithe_trace_record *theirs = reaches(baseline, c.loss), *mine = reaches(ours, c.loss);
-    if (!theirs || !mine) return (cheaper){CHEAPER_UNKNOWN, NAN, NAN, NAN, 0};
+    cheaper c = unknown;
+    if (isnan(a) || isnan(b)) return c;
+    const double loss = a > b ? a : b;
+    const tithe_trace_record *theirs = reaches(baseline, loss), *mine = reaches(ours, loss);
+    if (!theirs || !mine) return c;
+    c.loss = loss;
+    c.sent = times(theirs->sent_bytes, mine->sent_bytes);
     c.times = times(theirs->cost, mine->cost);
     if (isnan(c.times)) c.times = times(theirs->uplink_bytes, mine->uplink_bytes);
     c.slower = times(mine->step, theirs->step);
-    if (isnan(c.times)) c.kind = CHEAPER_UNKNOWN;
+    if (!isnan(c.times)) c.kind = CHEAPER_BASELINE;
     return c;
 }
 
 static cheaper than_dense_frames(const tithe_trace *ours)
 {
-    cheaper c = {CHEAPER_UNKNOWN, NAN, NAN, NAN, 0};
+    cheaper c = unknown;
     const tithe_trace_record final = ti_summary_final(ours);
     c.times = times(fact_number(ours, "dense_bytes") * final.step, final.uplink_bytes);
     if (!isnan(c.times)) c.kind = CHEAPER_DENSE;
     return c;
 }
 
-cheaper ti_summary_cheaper(const tithe_trace *const *traces, size_t count, size_t i)
+/* `count`: there is none. */
+static size_t baseline_of(const tithe_trace *const *traces, size_t count, size_t i)
 {
+    size_t first = count;
     for (size_t b = 0; b < count; b++) {
         if (!is_baseline(traces[b]) || !same_problem(traces[b], traces[i])) continue;
+        if (same_fact(traces[b], traces[i], "estimator")) return b;
+        if (first == count) first = b;
+    }
+    return first;
+}
+
+cheaper ti_summary_cheaper(const tithe_trace *const *traces, size_t count, size_t i)
+{
+    const size_t b = baseline_of(traces, count, i);
+    if (b < count) {
         cheaper c = than_baseline(traces[i], traces[b]);
         c.baseline = b;
         if (c.kind != CHEAPER_UNKNOWN) return c;
-        break;
     }
     return than_dense_frames(traces[i]);
 }
@@ -115,6 +131,13 @@ double tithe_trace_cheaper(const tithe_trace *const *traces, size_t count, size_
     const cheaper c = ti_summary_cheaper(traces, count, i);
     if (loss) *loss = c.loss;
     return c.times;
+}
+
+double tithe_trace_cheaper_sent(const tithe_trace *const *traces, size_t count, size_t i, size_t *baseline)
+{
+    const cheaper c = ti_summary_cheaper(traces, count, i);
+    if (baseline) *baseline = c.kind == CHEAPER_BASELINE ? c.baseline : count;
+    return c.sent;
 }
 
 double tithe_trace_slower(const tithe_trace *const *traces, size_t count, size_t i)

@@ -16,7 +16,8 @@ typedef enum cheaper_kind {
 
 typedef struct cheaper {
     cheaper_kind kind;
-    double times;
+    double times;    /* the way up: cost, or bytes */
+    double sent;     /* CHEAPER_BASELINE: all that any process sent */
     double loss;     /* CHEAPER_BASELINE: where the two were compared */
     double slower;   /* CHEAPER_BASELINE: steps until then, over those of the baseline */
     size_t baseline; /* its place among the traces */
@@ -25,9 +26,10 @@ typedef struct cheaper {
 /* How many times cheaper is run i than sending dense?
  *
  * The baseline is the first run with the fact `baseline: yes` whose facts data, model and l2 say the same (or
- * nothing). Both costs are taken at the first record whose loss is at most the lowest that both reached; cost is
- * the column `cost`, or `uplink_bytes` where a run has no cost. Without a baseline: dense_bytes (uplink bytes of
- * one step of all workers if they sent dense frames) times steps, over uplink_bytes. */
+ * nothing), of those with the same estimator if there are any: steps of one row send little in a step and take many.
+ * Both costs are taken at the first record whose loss is at most the lowest that both reached; cost is
+ * the column `cost`, or `uplink_bytes` where a run has no cost, and `sent_bytes` besides. Without a baseline: dense_bytes
+ * (uplink bytes of one step of all workers if they sent dense frames) times steps, over uplink_bytes. */
 cheaper ti_summary_cheaper(const tithe_trace *const *traces, size_t count, size_t i);
 
 #endif

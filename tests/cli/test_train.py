@@ -327,6 +327,19 @@ def compare():
     write("slower.txt", f"all: {shlex.join(SMALL)} --steps 60\ndense:\nboth: --codec natural --downlink natural\n")
     code, out, err = run("compare", "slower.txt")
     check(code == 0 and re.search(r"both took [0-9.]+ times the steps.* predicted: at most 1\.16 times", out), f"the slowdown: {out}")
+    write("kinds.txt", f"all: {shlex.join(SMALL)}\nGD: --steps 30\nSGD: --estimator sgd --epochs 3\n"
+                       "top: --steps 30 --codec topk:k=5\ntop-sgd: --estimator sgd --epochs 3 --codec topk:k=5\n")
+    code, out, err = run("compare", "kinds.txt", "--json", "-")
+    runs = {r["name"]: r for r in json.loads(out)["runs"]}
+    check({name: r["baseline"] for name, r in runs.items()} == {"GD": "GD", "SGD": "SGD", "top": "GD", "top-sgd": "SGD"},
+          "a run is compared with the dense run of its own estimator")
+    check(all(runs[name][key] == 1 for name in ("GD", "SGD") for key in ("cheaper_up", "cheaper_sent")), "a baseline is as dear as itself")
+    check(all(r["cheaper_up"] > 0 and r["cheaper_sent"] > 0 and r["cheaper_loss"] < 0.7 for r in runs.values()), "savings of all runs")
+    ranked = sorted(runs.values(), key=lambda r: r["rank"])
+    check([r["rank"] for r in ranked] == [1, 2, 3, 4] and
+          [r["cheaper_sent"] for r in ranked] == sorted((r["cheaper_sent"] for r in ranked), reverse=True), "ranked by what was sent")
+    code, out, err = run("compare", "kinds.txt")
+    check("cheapest by all that was sent: " + ranked[0]["name"] in out, f"the ranking: {out}")
     write("missed.txt", f"all: {shlex.join(SMALL)} --steps 3\na: --target-loss 0.001\nb:\n")
     code, out, err = run("compare", "missed.txt", "--json", "-")
     check(code == 1 and [r["target_reached"] for r in json.loads(out)["runs"]] == [False, None], "a target that is missed")

@@ -90,6 +90,7 @@ static tithe_trace *descending(const char *name, const double *losses, size_t co
         tithe_trace_record r = plain_record(i, losses[i], NAN);
         r.cost = (double)i * cost;
         r.uplink_bytes = (double)i * bytes;
+        r.sent_bytes = (double)i * (bytes + 30);
         assert_int_equal(tithe_trace_add(trace, &r), TITHE_OK);
     }
     return trace;
@@ -139,6 +140,36 @@ static void savings_are_taken_at_the_same_loss(void **state)
     assert_int_equal(ti_summary_cheaper(both, 2, 0).kind, CHEAPER_UNKNOWN);
     tithe_trace_free(dense);
     tithe_trace_free(ours);
+}
+
+/* Steps of one row are compared with steps of one row, and by all that was sent, too. */
+static void the_baseline_has_the_same_estimator(void **state)
+{
+    (void)state;
+    static const double losses[] = {1, 0.5};
+    tithe_trace *full = descending("GD", losses, 2, 100, 1000), *sgd = descending("SGD", losses, 2, 60, 600),
+                *ours = descending("ours", losses, 2, 2, 10);
+    const tithe_trace *all[] = {full, sgd, ours};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tithe_trace_fact((tithe_trace *)all[i], "baseline", "yes"), TITHE_OK);
+    assert_int_equal(tithe_trace_fact(full, "estimator", "full"), TITHE_OK);
+    assert_int_equal(tithe_trace_fact(sgd, "estimator", "sgd"), TITHE_OK);
+    static const struct {
+        const char *estimator;
+        size_t baseline;
+        double up, sent;
+    } rows[] = {
+        {"full", 0, 50, 25.75}, {"sgd", 1, 30, 15.75}, {"lsvrg", 0, 50, 25.75} /* there is no such */};
+    for (int i = 0; i < 3; i++) {
+        size_t baseline = 9;
+        double loss = NAN;
+        assert_int_equal(tithe_trace_fact(ours, "estimator", rows[i].estimator), TITHE_OK);
+        assert_true(tithe_trace_cheaper(all, 3, 2, &loss) == rows[i].up && loss == 0.5);
+        assert_true(tithe_trace_cheaper_sent(all, 3, 2, &baseline) == rows[i].sent);
+        assert_int_equal(baseline, rows[i].baseline);
+    }
+    assert_true(isnan(tithe_trace_cheaper_sent(all + 2, 1, 0, NULL))); /* alone */
+    for (int i = 0; i < 3; i++) tithe_trace_free((tithe_trace *)all[i]);
 }
 
 static void a_run_without_cost_is_compared_by_bytes(void **state)
@@ -328,6 +359,7 @@ int main(void)
         cmocka_unit_test(thinning_bears_any_size_and_unknown_numbers),
         cmocka_unit_test(the_last_known_value_is_the_result),
         cmocka_unit_test(savings_are_taken_at_the_same_loss),
+        cmocka_unit_test(the_baseline_has_the_same_estimator),
         cmocka_unit_test(a_run_without_cost_is_compared_by_bytes),
         cmocka_unit_test(json_cannot_leave_its_place),
         cmocka_unit_test(html_cannot_leave_its_place),

@@ -163,7 +163,8 @@ def test_table(b, page):
     b.open(page)
     order = "return [...document.querySelectorAll('#results tbody .name')].map((e) => e.textContent)"
     heads = b.run("return [...document.querySelectorAll('#results th[scope=col]')].map((e) => e.textContent)")
-    check(heads == ["Run", "Loss", "Gap", "Accuracy", "Steps", "Up", "Down", "Cost", "Time", "× cheaper"], f"columns: {heads}")
+    check(heads == ["Run", "Loss", "Gap", "Accuracy", "Steps", "Up", "Down", "Cost", "Time", "× cheaper up", "× cheaper sent"],
+          f"columns: {heads}")
     first = b.run(order)
     b.click("#results th:nth-child(6) button")
     ups = """return [...document.querySelectorAll('#results tbody .name')].map((name) =>
@@ -173,11 +174,17 @@ def test_table(b, page):
     check(b.run(ups) == sorted(b.run(ups), reverse=True), "not sorted the other way")
     check(b.run("return document.querySelector('#results th:nth-child(6)').ariaSort") == "descending", "aria-sort")
     cells = b.run("""return [...document.querySelectorAll('#results tbody tr')].map((row) =>
-        [row.querySelector('.name'), row.cells[5], row.cells[9]].map((cell) => cell.textContent))""")
+        [row.querySelector('.name'), row.cells[5], row.cells[9], row.cells[10]].map((cell) => cell.textContent))""")
     cells = {name: rest for name, *rest in cells}
-    check(cells["dense"] == ["302.3 MB", "1 ×"], f"the row of dense: {cells['dense']}")
+    check(cells["dense"] == ["302.3 MB", "1 ×", "1 ×"], f"the row of dense: {cells['dense']}")
     savings = float(cells["cat on ethernet"][1].split()[0])
     check(100 < savings < 200, f"savings of cat: {savings}")
+    sent = b.run("return data.runs.find((run) => run.label === 'cat on ethernet').cheaper.sent")
+    check(cells["cat on ethernet"][2] == b.run("return format.times(arguments[0])", sent) and 50 < sent < 150, f"sent by cat: {sent}")
+    b.click("#results th:nth-child(11) button")
+    order_sent = """return [...document.querySelectorAll('#results tbody .name')].map((name) =>
+        data.runs.find((run) => run.label === name.textContent).cheaper.sent)"""
+    check(b.run(order_sent) == sorted(b.run(order_sent), reverse=True), "not ranked by what was sent")
     check("baseline (dense)" in b.run("return document.querySelector('#footnote').textContent"), "the footnote names the baseline")
 
 
