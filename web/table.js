@@ -11,8 +11,8 @@ const RESULTS = [
   { head: "Down", value: (run) => run.final.downlink_bytes, kind: "bytes" },
   { head: "Cost", value: (run) => run.final.cost, kind: "amount" },
   { head: "Time", value: (run) => run.final.seconds, kind: "seconds" },
-  { head: "× cheaper up", value: (run) => run.cheaper.times, kind: "times" },
-  { head: "× cheaper sent", value: (run) => run.cheaper.sent, kind: "times" },
+  { head: "× up", value: (run) => run.cheaper.times, kind: "times" },
+  { head: "× sent", value: (run) => run.cheaper.sent, kind: "times" },
 ];
 
 class ResultsTable {
@@ -101,8 +101,8 @@ function savingsNote() {
   if (compared.length > 0) {
     const unit = compared[0].final.cost === null ? "uplink bytes" : "cost";
     const names = [...new Set(compared.map((run) => data.runs[run.cheaper.baseline].label))].join(", ");
-    notes.push(`× cheaper than dense: the ${unit} of the way up (up), or all bytes that were sent (sent), of the baseline (${names}) ` +
-      "divided by those of the run, both until their loss was first at or below the lowest that both reached. " +
+    notes.push(`× up, × sent: how many times cheaper than dense. The ${unit} of the way up, or all bytes that were sent, of the baseline ` +
+      `(${names}) divided by those of the run, both until their loss was first at or below the lowest that both reached. ` +
       "A run's baseline is the dense run with its own estimator, where there is one.");
   }
   if (data.runs.some((run) => run.cheaper.kind === "dense")) {

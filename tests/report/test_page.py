@@ -163,7 +163,7 @@ def test_table(b, page):
     b.open(page)
     order = "return [...document.querySelectorAll('#results tbody .name')].map((e) => e.textContent)"
     heads = b.run("return [...document.querySelectorAll('#results th[scope=col]')].map((e) => e.textContent)")
-    check(heads == ["Run", "Loss", "Gap", "Accuracy", "Steps", "Up", "Down", "Cost", "Time", "× cheaper up", "× cheaper sent"],
+    check(heads == ["Run", "Loss", "Gap", "Accuracy", "Steps", "Up", "Down", "Cost", "Time", "× up", "× sent"],
           f"columns: {heads}")
     first = b.run(order)
     b.click("#results th:nth-child(6) button")
