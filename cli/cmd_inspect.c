@@ -57,7 +57,7 @@ static uint32_t *stand_in(const tithe_frame_header *h)
 static tithe_status read_body(const tithe_codec *codec, const uint8_t *frame, findings *f, tithe_error *error)
 {
     const bool given = tithe_codec_selector(codec)->source == TITHE_INDICES_GIVEN;
-    tithe_call call = {.step = f->h.step};
+    tithe_call call = {.step = f->h.step, .any_seed = true};
     tithe_status status = TITHE_OK;
     uint32_t *indices = given ? stand_in(&f->h) : NULL;
     call.given = indices;

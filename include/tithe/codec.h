@@ -102,6 +102,9 @@ typedef struct tithe_call {
     void *scratch;
     size_t scratch_size;
     struct tithe_pool *pool; /* pool.h: threads that share the work; NULL: this one does it */
+    /* Take a self-contained frame of randk whatever its seed, rank and tensor: for those who look at its bytes, and not at
+     * where its values belong. */
+    bool any_seed;
 } tithe_call;
 
 /* What is in a frame. bytes = header + (index_bits, padded) + (value_bits, padded) + 4 for the checksum. */

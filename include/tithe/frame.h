@@ -16,6 +16,9 @@ extern "C" {
 #endif
 
 #define TITHE_WIRE_VERSION 1
+/* Of self-contained frames whose positions are drawn (randk): with a check of seed, rank and tensor. Version 1, which has none, is
+ * read still. */
+#define TITHE_WIRE_VERSION_DRAWN 2
 
 typedef enum tithe_index_coding {
     TITHE_INDEX_NONE = 0,   /* every position, or positions that both ends know */
@@ -26,7 +29,7 @@ typedef enum tithe_index_coding {
 
 typedef struct tithe_frame_header {
     tithe_form form;
-    uint8_t version;
+    uint8_t version; /* TITHE_WIRE_VERSION, or that of drawn positions */
     uint8_t selector_id, quantizer_id;
     tithe_type type;
     bool contractive;

@@ -17,11 +17,12 @@ typedef enum rng_purpose {
     RNG_SELECT = 1,
     RNG_QUANTIZE = 2,
     RNG_NORM = 3,
-    RNG_SPLIT = 4,  /* which rows a worker gets */
-    RNG_DATA = 5,   /* generated data */
-    RNG_ROWS = 6,   /* which rows an estimator looks at */
-    RNG_COIN = 7,   /* of loopless SVRG */
-    RNG_CLIENTS = 8 /* which workers take part in a step */
+    RNG_SPLIT = 4,   /* which rows a worker gets */
+    RNG_DATA = 5,    /* generated data */
+    RNG_ROWS = 6,    /* which rows an estimator looks at */
+    RNG_COIN = 7,    /* of loopless SVRG */
+    RNG_CLIENTS = 8, /* which workers take part in a step */
+    RNG_CHECK = 9    /* not drawn from: the key itself says whether two ends agree on a seed */
 } rng_purpose;
 
 /* The finalizer of splitmix64: every bit of the result depends on every bit of z. */

@@ -1,6 +1,6 @@
 /* frame.c - the header of a frame, written and read; docs/format.md has it byte by byte.
  *
- * self-contained:  mark | codec | flags | n | step | [entries] | [coding] | [numbers of the quantizer]
+ * self-contained:  mark | codec | flags | n | step | [check] | [entries] | [coding] | [numbers of the quantizer]
  * exchange:        mark | step mod 65536, two bytes | [entries] | [coding] | [level of the quantizer] */
 #include "codec/codec.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/spec.h"
 
-enum { MARK = 0xd0, EXCHANGE_BIT = 0x08, VERSION_MASK = 0x07 };
+enum { MARK = 0xd0, EXCHANGE_BIT = 0x08, VERSION_MASK = 0x07, CHECK_BYTES = 4 };
 enum { FLAG_F64 = 1, FLAG_CONTRACTIVE = 2, FIRST_PARAM_BIT = 2 };
 
 static bool is_flag(const tithe_param *param)
@@ -40,6 +40,17 @@ static bool sends_indices(const tithe_selector *selector)
     return selector->source == TITHE_INDICES_SENT;
 }
 
+static bool draws_indices(const tithe_selector *selector)
+{
+    return selector->source == TITHE_INDICES_DRAWN;
+}
+
+/* Both ends of a self-contained frame draw its positions: do they know the same seed, rank and tensor? */
+static uint32_t check_of(const tithe_call *call, uint32_t step)
+{
+    return (uint32_t)ti_rng_key(call->seed, step, call->rank, call->tensor, RNG_CHECK).a;
+}
+
 size_t ti_header_write(const tithe_codec *codec, const tithe_call *call, size_t n, size_t count,
                        const index_plan *plan, uint8_t *dst)
 {
@@ -50,11 +61,16 @@ size_t ti_header_write(const tithe_codec *codec, const tithe_call *call, size_t 
         put_u16(p, (uint16_t)call->step);
         p += 2;
     } else {
-        *p++ = MARK | TITHE_WIRE_VERSION;
+        const bool drawn = draws_indices(codec->selector);
+        *p++ = MARK | (drawn ? TITHE_WIRE_VERSION_DRAWN : TITHE_WIRE_VERSION);
         *p++ = (uint8_t)(codec->selector->id << 4 | codec->quantizer->id);
         *p++ = flags_of(codec);
         p = put_varint(p, (uint32_t)n);
         p = put_varint(p, call->step);
+        if (drawn) {
+            put_u32(p, check_of(call, call->step));
+            p += CHECK_BYTES;
+        }
     }
     if (codec->selector->source != TITHE_INDICES_ALL) p = put_varint(p, (uint32_t)count);
     if (sends_indices(codec->selector) && indices_have_coding(count, n)) *p++ = ti_indices_byte(plan);
@@ -66,6 +82,7 @@ size_t ti_header_write(const tithe_codec *codec, const tithe_call *call, size_t 
 size_t ti_header_bound(const tithe_codec *codec, size_t n, size_t count, tithe_form form)
 {
     size_t bytes = form == TITHE_EXCHANGE ? 3 : 3 + varint_size((uint32_t)n) + varint_size(UINT32_MAX);
+    if (form == TITHE_SELF_CONTAINED && draws_indices(codec->selector)) bytes += CHECK_BYTES;
     if (codec->selector->source != TITHE_INDICES_ALL) bytes += varint_size((uint32_t)count);
     if (sends_indices(codec->selector) && indices_have_coding(count, n)) bytes++;
     for (const tithe_param *q = codec->quantizer->params; q->name; q++)
@@ -162,7 +179,8 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
         return corrupt(error, 0, "This is not a Tithe frame.");
     h->version = frame[0] & VERSION_MASK;
     h->form = frame[0] & EXCHANGE_BIT ? TITHE_EXCHANGE : TITHE_SELF_CONTAINED;
-    const bool known = h->version == TITHE_WIRE_VERSION;
+    const bool drawn = h->version == TITHE_WIRE_VERSION_DRAWN && h->form == TITHE_SELF_CONTAINED;
+    const bool known = h->version == TITHE_WIRE_VERSION || drawn;
     const size_t body = length - CHECKSUM_BYTES;
     const bool whole = tithe_crc32c(frame, body) == get_u32(frame + body);
     if (!whole && !known) /* a file of another kind that begins like one */
@@ -171,8 +189,8 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
         return corrupt(error, body, "The checksum does not match: the frame is damaged or cut short.");
     if (!known)
         return ti_fail(error, TITHE_E_CORRUPT, 0,
-                       "The frame has wire version %u, but this library reads version %d.", h->version,
-                       TITHE_WIRE_VERSION);
+                       "The frame has wire version %u, but this library reads up to version %d.", h->version,
+                       h->form == TITHE_EXCHANGE ? TITHE_WIRE_VERSION : TITHE_WIRE_VERSION_DRAWN);
 
     header_reader r = {frame + 1, frame + body, true};
     const tithe_selector *selector = codec ? codec->selector : NULL;
@@ -194,6 +212,8 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
         const unsigned ids = read_byte(&r), flags = read_byte(&r);
         h->n = read_number(&r);
         h->step = read_number(&r);
+        uint32_t check = 0;
+        for (unsigned b = 0; drawn && b < CHECK_BYTES; b++) check |= (uint32_t)read_byte(&r) << 8 * b;
         h->selector_id = (uint8_t)(ids >> 4);
         h->quantizer_id = ids & 15;
         if (!selector || selector->id != h->selector_id) selector = selector_with(h->selector_id);
@@ -202,6 +222,12 @@ tithe_status ti_header_read(const uint8_t *frame, size_t length, const tithe_cod
             return corrupt(error, 1, "The header names a codec that this library does not know.");
         if (!read_flags(flags, quantizer, h))
             return corrupt(error, 2, "The flags in the header make no sense.");
+        if (drawn && !draws_indices(selector))
+            return corrupt(error, 0, "Only a frame whose positions are drawn has a check of the seed.");
+        if (drawn && call && !call->any_seed && check != check_of(call, h->step))
+            return ti_fail(
+                error, TITHE_E_MISMATCH, 0,
+                "The frame was made with another seed, rank or tensor: state those of its encoder.");
     }
     h->selector_id = selector->id;
     h->quantizer_id = quantizer->id;

@@ -90,6 +90,13 @@ done
 cat good.frame three.txt > trailing.frame
 refused 'trailing bytes' '' "$TITHE" decode trailing.frame OUT
 refused 'no frame' '' "$TITHE" inspect in.f32
+works 'randk' "$TITHE" encode randk:k=20 in.f32 drawn.frame --seed 7 --rank 2 --tensor 1 --step 5
+works 'the same seed' "$TITHE" decode drawn.frame drawn.f32 --seed 7 --rank 2 --tensor 1
+works 'a frame is explained without its seed' "$TITHE" inspect drawn.frame
+for other in '--seed 8 --rank 2 --tensor 1' '--seed 7 --rank 3 --tensor 1' '--seed 7 --rank 2' ''; do
+    # shellcheck disable=SC2086
+    refused "randk with ${other:-nothing}" 'another seed, rank or tensor' "$TITHE" decode drawn.frame OUT $other
+done
 for mark in '\323' '\320' '\327' '\333'; do # what begins as a frame of a version that is not known may be anything
     printf "${mark}ot a frame at all" > other.frame
     refused 'no frame, though it begins like one' 'is not a Tithe frame' "$TITHE" decode other.frame OUT

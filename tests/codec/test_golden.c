@@ -157,8 +157,9 @@ static void expect_good(const char *name)
             ? tithe_encode_f64(codec, &call, (const double *)(void *)input, n, again, bound, &info, &error)
             : tithe_encode(codec, &call, (const float *)(void *)input, n, again, bound, &info, &error);
     expect(status == TITHE_OK, "%s: %s", name, error.text);
-    expect(info.bytes == frame_size && memcmp(again, frame, frame_size) == 0, "%s encodes to other bytes",
-           name);
+    const bool same = info.bytes == frame_size && memcmp(again, frame, frame_size) == 0;
+    const bool old = json_at(json, "version"); /* read still, but written in a newer version */
+    expect(same == !old, "%s encodes to %s bytes", name, same ? "the same" : "other");
 
     tithe_codec_free(codec);
     free(call.scratch);

@@ -166,11 +166,16 @@ def mix(z):
     return z ^ z >> 31
 
 
-def stream(seed, step, rank, tensor, purpose=1):
-    """The 32-bit numbers of a key, block after block."""
+def key(seed, step, rank, tensor, purpose):
     a, b = 0, SILVER
     for word in (seed, step << 32 | rank, tensor << 32 | purpose):
         a, b = mix((a ^ word) + GOLDEN & M64), mix((b ^ word) + GOLDEN & M64)
+    return a, b
+
+
+def stream(seed, step, rank, tensor, purpose=1):
+    """The 32-bit numbers of a key, block after block."""
+    a, b = key(seed, step, rank, tensor, purpose)
     for block in itertools.count():
         lanes = []
         for c in range(8 * block, 8 * block + 8):
@@ -286,7 +291,7 @@ def read_header(reader):
     frame = Frame()
     mark, codec, flags = reader.bits(8), reader.bits(8), reader.bits(8)
     require(mark >> 4 == 0b1101, "not a frame of Tithe")
-    require(mark & 7 == 1, "unknown wire version")
+    require(mark & 7 in (1, 2), "unknown wire version")
     require(not mark & 8, "an exchange frame, which does not say what it holds")
     require(codec >> 4 < len(SELECTORS) and codec & 15 < len(QUANTIZERS), "unknown selector or quantizer")
     frame.selector, frame.quantizer = SELECTORS[codec >> 4], QUANTIZERS[codec & 15]
@@ -304,6 +309,8 @@ def read_header(reader):
 
     frame.n = reader.varint()
     frame.step = reader.varint()
+    require(mark & 7 == 1 or frame.selector == "randk", "a check of the seed without use for one")
+    frame.check = reader.bits(32) if mark & 7 == 2 else None
     frame.entries = frame.n if frame.selector == "all" else reader.varint()
     require(frame.entries <= frame.n, "more entries than positions")
     coded = frame.selector in SENDS_INDICES and 0 < frame.entries < frame.n
@@ -332,6 +339,8 @@ def decode(frame, seed=0, rank=0, tensor=0, indices=None):
     read = read_stochastic if frame.selector == "stochastic" else read_values
     frame.held = read(reader, frame, entries)
     require(reader.at == 8 * len(body), "bytes left over before the checksum")
+    if frame.check is not None:
+        require(frame.check == key(seed, frame.step, rank, tensor, 9)[0] & 0xFFFFFFFF, "another seed, rank or tensor")
     if frame.selector == "randk":
         frame.positions = draw(stream(seed, frame.step, rank, tensor), n, entries)
     return frame

@@ -25,12 +25,15 @@ static size_t forge_header(const tithe_codec *codec, const tithe_call *call, siz
             ? tithe_encode_f64(codec, call, NULL, 0, empty, sizeof empty, &info, &error)
             : tithe_encode(codec, call, NULL, 0, empty, sizeof empty, &info, &error);
     insist(status == TITHE_OK, "%s: %s", tithe_codec_spec(codec), error.text);
-    /* mark, two bytes of step; or mark, codec, flags, n (one byte), step (one byte) */
-    const size_t before = call->form == TITHE_EXCHANGE ? 3 : 5,
-                 numbers = before + (source != TITHE_INDICES_ALL);
+    /* mark, two bytes of step; or mark, codec, flags, n (one byte), step (one byte), and the check of drawn positions */
+    const bool alone = call->form == TITHE_SELF_CONTAINED;
+    const size_t check = alone && source == TITHE_INDICES_DRAWN ? 4 : 0;
+    const size_t before = (alone ? 5 : 3) + check, numbers = before + (source != TITHE_INDICES_ALL);
     memcpy(p, empty, 3);
     p += 3;
-    if (call->form == TITHE_SELF_CONTAINED) p = put_number(put_number(p, (uint32_t)n), call->step);
+    if (alone) p = put_number(put_number(p, (uint32_t)n), call->step);
+    memcpy(p, empty + before - check, check);
+    p += check;
     if (source != TITHE_INDICES_ALL) p = put_number(p, (uint32_t)count);
     if (source == TITHE_INDICES_SENT && count > 0 && count < n) *p++ = coding;
     memcpy(p, empty + numbers, info.header_bytes - numbers);

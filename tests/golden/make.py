@@ -159,6 +159,7 @@ add("f16-small", "f16", "denormals60.f32")
 add("bf16-wide", "bf16", "wide200.f32")
 add("sign-zeros", "sign", "zeros20.f32")
 
+drawn = []
 for name, spec, source, seed, step, rank, indices, segments in good:
     type_name = source[-3:]
     frame, vector = here / "good" / (name + ".frame"), here / "good" / (name + "." + type_name)
@@ -175,6 +176,7 @@ for name, spec, source, seed, step, rank, indices, segments in good:
     if segments:
         made["segments"] = segments
     (here / "good" / (name + ".json")).write_text(json.dumps(made) + "\n")
+    drawn.extend([name] if frame.read_bytes()[0] == 0xD2 else [])
     if indices is not None:
         listing.unlink()
 
@@ -237,6 +239,21 @@ def forged(name, why, *arguments, **more):
     refuse(name, why, closed(body(*arguments, **more)))
 
 
+# ---- version 1 of frames whose positions are drawn: the same without the check of the seed, and read for ever ----
+
+for name in drawn:
+    frame = (here / "good" / (name + ".frame")).read_bytes()
+    at = 3
+    for _ in ("n", "step"):
+        while frame[at] & 128:
+            at += 1
+        at += 1
+    old = here / "good" / ("version-1-" + name)
+    old.with_suffix(".frame").write_bytes(closed(b"\xd1" + frame[1:at] + frame[at + 4:-4]))
+    made = json.loads((here / "good" / (name + ".json")).read_text())
+    old.with_suffix(".json").write_text(json.dumps({**made, "version": 1}) + "\n")
+    old.with_suffix("." + made["input"][-3:]).write_bytes((here / "good" / (name + "." + made["input"][-3:])).read_bytes())
+
 FIVE = floats(1, -2, 3, -4, 5)
 sound = closed(body(ALL, RAW, FIVE))
 refuse("short", "four bytes cannot be a frame", sound[:4])
@@ -246,7 +263,10 @@ refuse("cut-header", "the header ends inside, though the checksum fits", closed(
 refuse("flip-value", "one bit of a value is flipped", sound[:7] + bytes([sound[7] ^ 16]) + sound[8:])
 refuse("flip-checksum", "one bit of the checksum is flipped", sound[:-1] + bytes([sound[-1] ^ 1]))
 refuse("mark", "the first byte is not the mark of a frame", closed(b"\xc1" + sound[1:-4]))
-refuse("version-2", "wire version 2 is not known", closed(b"\xd2" + sound[1:-4]))
+refuse("version-2", "wire version 2 is of drawn positions alone", closed(b"\xd2" + sound[1:5] + b"\0" * 4 + sound[5:-4]))
+refuse("version-2-cut", "wire version 2 has a check of four bytes", closed(b"\xd2\x40\0\x05\0\1\2\3"))
+refuse("version-2-exchange", "the exchange form has no version 2", closed(b"\xda\0\0\5" + FIVE))
+refuse("version-3", "wire version 3 is not known", closed(b"\xd3" + sound[1:-4]))
 refuse("version-0", "wire version 0 never was", closed(b"\xd0" + sound[1:-4]))
 refuse("exchange", "the exchange form does not say what it holds", closed(b"\xd9\0\0" + FIVE))
 refuse("trailing-before", "a byte between the values and the checksum", closed(sound[:-4] + b"\0"))
