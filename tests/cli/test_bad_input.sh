@@ -98,7 +98,7 @@ for other in '--seed 8 --rank 2 --tensor 1' '--seed 7 --rank 3 --tensor 1' '--se
     refused "randk with ${other:-nothing}" 'another seed, rank or tensor' "$TITHE" decode drawn.frame OUT $other
 done
 for mark in '\323' '\320' '\327' '\333'; do # what begins as a frame of a version that is not known may be anything
-    printf "${mark}ot a frame at all" > other.frame
+    printf '%bot a frame at all' "$mark" > other.frame
     refused 'no frame, though it begins like one' 'is not a Tithe frame' "$TITHE" decode other.frame OUT
 done
 : > empty
