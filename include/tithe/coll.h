@@ -86,7 +86,7 @@ TITHE_API tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective
 /* From rank `root` to all, along a binomial tree. blocks[i] belongs to local rank first + i and has room for
  * `capacity` bytes; ranks of one process may share it. *length is known where the root lives, and found out elsewhere:
  * it travels ahead of the block, in TITHE_LENGTH_BYTES. */
-enum { TITHE_LENGTH_BYTES = 4 };
+enum { TITHE_LENGTH_BYTES = 8 };
 TITHE_API tithe_status tithe_broadcast(tithe_comm *comm, unsigned root, uint8_t *const *blocks,
                                        size_t capacity, size_t *length, tithe_error *error);
 TITHE_API void tithe_broadcast_rounds(unsigned size, double bytes, tithe_rounds *rounds);

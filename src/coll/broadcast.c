@@ -4,7 +4,6 @@
  * 2^b >= N, send to v + 2^(b-r-1). The length goes ahead of the block, so that nobody has to know it. */
 #include <string.h>
 
-#include "base/bytes.h"
 #include "coll/coll.h"
 
 /* `left`: how many rounds will follow. */
@@ -35,7 +34,7 @@ static tithe_status receive(tithe_comm *comm, unsigned at, unsigned from, uint8_
     uint8_t head[TITHE_LENGTH_BYTES];
     const tithe_status status = ti_comm_receive(comm, at, from, head, sizeof head, error);
     if (status) return status;
-    *length = get_u32(head);
+    *length = coll_get_length(head);
     if (*length > capacity)
         return ti_fail(error, TITHE_E_CORRUPT, from,
                        "Rank %u announces a block of %zu bytes; the longest has %zu.", from, *length,
@@ -54,7 +53,7 @@ tithe_status tithe_broadcast(tithe_comm *comm, unsigned root, uint8_t *const *bl
     for (unsigned left = coll_log2(comm->size); left-- > 0 && !status;) {
         uint8_t head[TITHE_LENGTH_BYTES]; /* unchanged until the flush: only those who have the length send */
         tithe_move m;
-        put_u32(head, (uint32_t)*length);
+        coll_put_length(head, *length);
         for (unsigned i = 0; i < comm->local && !status; i++) {
             schedule(comm->size, root, comm->first + i, left, &m);
             if (m.to != TITHE_NOBODY)

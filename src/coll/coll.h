@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/bytes.h"
 #include "comm/comm.h"
 #include "tithe/coll.h"
 
@@ -33,6 +34,18 @@ void ti_direct_scatter_rounds(unsigned size, double n, tithe_rounds *rounds);
 
 /* Count what these rounds send, where nothing has to move: all ranks are here. */
 void ti_coll_count(tithe_comm *comm, const tithe_rounds *rounds);
+
+/* A length that goes ahead of its block. One that does not fit in memory reads as the longest of all, which nobody takes. */
+static inline void coll_put_length(uint8_t *bytes, size_t length)
+{
+    put_u64(bytes, length);
+}
+
+static inline size_t coll_get_length(const uint8_t *bytes)
+{
+    const uint64_t length = get_u64(bytes);
+    return length < SIZE_MAX ? (size_t)length : SIZE_MAX;
+}
 
 /* Numbers in a part. */
 static inline size_t coll_part(size_t n, unsigned parts, unsigned p)

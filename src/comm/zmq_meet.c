@@ -16,7 +16,7 @@ enum {
     MAX_ADDRESS = 128,
     HELLO_BYTES = 8 + MAX_ADDRESS,
     MAGIC = 0x7469, /* "ti" */
-    VERSION = 3     /* of what is said here */
+    VERSION = 4     /* of what is said here and afterwards; 3 announced lengths in 32 bits */
 };
 
 static const double LOOK = 0.2; /* seconds between two looks at the clock */

@@ -5,6 +5,7 @@
 
 #include "base/spec.h"
 #include "codec/codec.h"
+#include "coll/coll.h"
 #include "exchange/buckets.h"
 #include "feedback/kinds.h"
 #include "tuner/search.h"
@@ -108,7 +109,7 @@ static bool make_inbox(tithe_exchange *ex)
     const size_t size = ex->config.comm->size;
     ex->blocks = exchange_room(size, sizeof *ex->blocks, &enough);
     ex->lengths = exchange_room(size, sizeof *ex->lengths, &enough);
-    ex->length_bytes = exchange_room(size + 3, 4, &enough);
+    ex->length_bytes = exchange_room(size, TITHE_LENGTH_BYTES, &enough);
     if (!exchange_is_remote(ex)) return enough;
     ex->inbox_size = larger(ex->up.capacity * (ex->scheme->gathers ? size : 1), ex->n * sizeof(float));
     ex->inbox = exchange_room(ex->inbox_size, 1, &enough);

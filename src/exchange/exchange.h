@@ -224,8 +224,7 @@ static inline void *exchange_room(size_t count, size_t size, bool *enough)
 tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length,
                                 double weight, float *y, tithe_error *error);
 
-/* A length goes ahead of a frame where the other side cannot know it, and is checked before it is used. */
-enum { EXCHANGE_LENGTH_BYTES = 4 };
+/* A length goes ahead of a frame where the other side cannot know it (TITHE_LENGTH_BYTES), and is checked before it is used. */
 tithe_status ti_exchange_expect_length(unsigned rank, size_t length, size_t longest, tithe_error *error);
 /* ex->lengths has those of the local ranks; afterwards it has those of all, as they were announced. */
 tithe_status ti_exchange_gather_lengths(tithe_exchange *ex, tithe_error *error);

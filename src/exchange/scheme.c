@@ -111,12 +111,12 @@ tithe_status ti_exchange_gather_lengths(tithe_exchange *ex, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
     for (unsigned r = 0; r < comm->size; r++) {
-        ex->blocks[r] = ex->length_bytes + (size_t)r * EXCHANGE_LENGTH_BYTES;
-        if (comm_is_local(comm, r)) put_u32(ex->blocks[r], (uint32_t)ex->lengths[r]);
-        ex->lengths[r] = EXCHANGE_LENGTH_BYTES;
+        ex->blocks[r] = ex->length_bytes + (size_t)r * TITHE_LENGTH_BYTES;
+        if (comm_is_local(comm, r)) coll_put_length(ex->blocks[r], ex->lengths[r]);
+        ex->lengths[r] = TITHE_LENGTH_BYTES;
     }
     const tithe_status status = tithe_all_gather(comm, ex->collective, ex->blocks, ex->lengths, error);
-    for (unsigned r = 0; r < comm->size; r++) ex->lengths[r] = get_u32(ex->blocks[r]);
+    for (unsigned r = 0; r < comm->size; r++) ex->lengths[r] = coll_get_length(ex->blocks[r]);
     return status;
 }
 

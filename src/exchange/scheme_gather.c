@@ -85,7 +85,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 
 static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 {
-    const tithe_blocks lengths = {.count = shape->ranks, .length = EXCHANGE_LENGTH_BYTES};
+    const tithe_blocks lengths = {.count = shape->ranks, .length = TITHE_LENGTH_BYTES};
     shape->collective->gather_rounds(&lengths, list);
     shape->collective->gather_rounds(&shape->frames, list);
     list->encoded += 1;

@@ -14,7 +14,7 @@
 #include "coll/coll.h"
 #include "exchange/shards.h"
 
-enum { HEAD_BYTES = EXCHANGE_LENGTH_BYTES };
+enum { HEAD_BYTES = TITHE_LENGTH_BYTES };
 
 /* Does the selector go by layers, which parts cut through? */
 static bool goes_by_layers(const tithe_codec *codec)
@@ -65,7 +65,7 @@ static tithe_status send_frame(tithe_exchange *ex, unsigned to, const uint8_t *f
 {
     tithe_comm *comm = ex->config.comm;
     uint8_t *bytes = ex->length_bytes + (size_t)to * HEAD_BYTES; /* which stay until the next flush */
-    put_u32(bytes, (uint32_t)length);
+    coll_put_length(bytes, length);
     tithe_status status = head ? ti_comm_send(comm, comm->first, to, bytes, HEAD_BYTES, error) : TITHE_OK;
     if (!status && length) status = ti_comm_send(comm, comm->first, to, frame, length, error);
     return status;
@@ -78,7 +78,7 @@ static tithe_status receive_frame(tithe_comm *comm, unsigned from, uint8_t *fram
     tithe_status status = TITHE_OK;
     if (!fixed) status = ti_comm_receive(comm, comm->first, from, bytes, HEAD_BYTES, error);
     if (status) return status;
-    *length = fixed ? fixed : get_u32(bytes);
+    *length = fixed ? fixed : coll_get_length(bytes);
     status = ti_exchange_expect_length(from, *length, room, error);
     if (status || *length == 0) return status; /* nothing: it does not take part */
     return ti_comm_receive(comm, comm->first, from, frame, *length, error);

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "codec/codec.h"
+#include "coll/coll.h"
 #include "exchange/exchange.h"
 
 static const char *refuse(const tithe_exchange_config *config)
@@ -20,7 +21,7 @@ static const char *refuse(const tithe_exchange_config *config)
 /* ---- to the server ----------------------------------------------------------------------------------------- */
 
 /* Before a frame: its length, and the step size, which a server without ranks would not know. */
-enum { UP_BYTES = 12, DOWN_BYTES = 4 };
+enum { UP_BYTES = TITHE_LENGTH_BYTES + 8, DOWN_BYTES = TITHE_LENGTH_BYTES };
 
 static bool is_server(const tithe_exchange *ex)
 {
@@ -34,8 +35,8 @@ static tithe_status send_frame(tithe_exchange *ex, const exchange_worker *w, uns
     tithe_comm *comm = ex->config.comm;
     uint8_t head[UP_BYTES];
     const size_t length = w->state == WORKER_PUT ? w->info.bytes : 0;
-    put_u32(head, (uint32_t)length);
-    put_f64(head + 4, ex->gamma);
+    coll_put_length(head, length);
+    put_f64(head + TITHE_LENGTH_BYTES, ex->gamma);
     tithe_status status = ti_comm_send(comm, rank, comm->server, head, UP_BYTES, error);
     if (!status && length) status = ti_comm_send(comm, rank, comm->server, w->frame, length, error);
     return status ? status : ti_comm_flush(comm, error);
@@ -47,11 +48,11 @@ static tithe_status receive_frame(tithe_exchange *ex, unsigned rank, tithe_error
     uint8_t head[UP_BYTES];
     tithe_status status = ti_comm_receive(comm, comm->server, rank, head, UP_BYTES, error);
     if (status) return status;
-    const size_t length = ex->lengths[rank] = get_u32(head);
+    const size_t length = ex->lengths[rank] = coll_get_length(head);
     if (length == 0) return TITHE_OK; /* it does not take part */
     status = ti_exchange_expect_length(rank, length, ex->inbox_size, error);
     if (status) return status;
-    if (comm->local == 0) ex->gamma = get_f64(head + 4);
+    if (comm->local == 0) ex->gamma = get_f64(head + TITHE_LENGTH_BYTES);
     status = ti_comm_receive(comm, comm->server, rank, ex->inbox, length, error);
     return status ? status : ti_exchange_decode(ex, rank, ex->inbox, length, 1, ex->sum, error);
 }
@@ -82,7 +83,7 @@ static tithe_status hand_out(tithe_exchange *ex, size_t length, tithe_error *err
 {
     tithe_comm *comm = ex->config.comm;
     uint8_t head[DOWN_BYTES];
-    put_u32(head, (uint32_t)length);
+    coll_put_length(head, length);
     tithe_status status = TITHE_OK;
     for (unsigned r = 0; r < comm->size && !status; r++) {
         if (r == comm->server) continue;
@@ -102,7 +103,7 @@ static tithe_status take_back(tithe_exchange *ex, size_t *length, tithe_error *e
     uint8_t head[DOWN_BYTES];
     tithe_status status = ti_comm_receive(comm, comm->first, comm->server, head, DOWN_BYTES, error);
     if (status) return status;
-    *length = get_u32(head);
+    *length = coll_get_length(head);
     if (*length > ex->down.capacity)
         return ti_fail(error, TITHE_E_CORRUPT, 0,
                        "The server announces a frame of %zu bytes; the longest has %zu.", *length,

@@ -114,7 +114,7 @@ static void broadcast_reaches_everybody(void **state)
             tithe_rounds rounds;
             tithe_rounds_start(&rounds);
             tithe_broadcast_rounds(size, (double)length, &rounds);
-            assert_true(comm.sent_bytes == (size - 1) * 11u &&
+            assert_true(comm.sent_bytes == (size - 1) * (TITHE_LENGTH_BYTES + 7u) &&
                         tithe_rounds_sent(&rounds) == (double)comm.sent_bytes);
             assert_true(comm.sent_messages == (size - 1) * 2u);
         }

@@ -194,7 +194,8 @@ static void check_broadcast(unsigned size, unsigned root, unsigned max)
         }
         sent += all[p].comm.sent_bytes;
     }
-    assert_true(sent == (size - 1) * (4 + 41u)); /* everybody but the root gets a length and the block */
+    assert_true(sent == (size - 1) * (TITHE_LENGTH_BYTES +
+                                      41u)); /* everybody but the root gets a length and the block */
     network_close(&net);
 }
 
@@ -213,8 +214,8 @@ static void too_long_a_block_is_refused(void **state)
     (void)state;
     network net;
     network_open(&net, 2);
-    const uint8_t head[4] = {65, 0, 0, 0};
-    assert_int_equal(queues.send(&net, 1, 0, head, 4, NULL), TITHE_OK);
+    const uint8_t head[TITHE_LENGTH_BYTES] = {65};
+    assert_int_equal(queues.send(&net, 1, 0, head, sizeof head, NULL), TITHE_OK);
     process p[2];
     deal(p, &net, 2, 1);
     uint8_t block[64];

@@ -252,7 +252,7 @@ static void seconds_follow_the_paper(void **state)
         tithe_rounds_start(&broadcast);
         tithe_broadcast_rounds(size, M, &broadcast);
         const double seconds = tithe_rounds_seconds(&broadcast, &link);
-        assert_true(fabs(seconds - levels * (a + (4 + M) * b)) <= 1e-12 * seconds);
+        assert_true(fabs(seconds - levels * (a + (TITHE_LENGTH_BYTES + M) * b)) <= 1e-12 * seconds);
     }
 }
 

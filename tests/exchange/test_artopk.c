@@ -110,7 +110,8 @@ static void add_to_account(account *a, const twin *t, const group *g, unsigned l
     tithe_rounds_start(&rounds);
     c->reduce_rounds(t->ranks, (double)t->k, &rounds);
     if (how == VARIANCE || automatic) (c->gather ? c : collective_of("ring"))->gather_rounds(&stats, &rounds);
-    a->sent += tithe_rounds_sent(&rounds) + (t->ranks - 1) * (4 + index); /* everybody is sent the indices */
+    a->sent += tithe_rounds_sent(&rounds) +
+               (t->ranks - 1) * (TITHE_LENGTH_BYTES + index); /* everybody is sent the indices */
 }
 
 static void check_account(const group *g, const account *a, const char *what)

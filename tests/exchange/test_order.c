@@ -204,7 +204,7 @@ static void skipped_frames_are_not_sent(void **state)
         tithe_codec *raw = codec_of("raw");
         const double back = (double)message(raw, 1, 3, 0, x, N, v).bytes;
         const double sent = totals_of(g->ex).sent_bytes - before;
-        assert_true(sent == (s == 0 ? 2 * (3 * 4 + frame) : frame + 2 * back));
+        assert_true(sent == (s == 0 ? 2 * (3 * TITHE_LENGTH_BYTES + frame) : frame + 2 * back));
         tithe_codec_free(raw);
         free(x);
         group_free(g);

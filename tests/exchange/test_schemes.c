@@ -113,7 +113,7 @@ static void check_gather(const char *spec, unsigned ranks)
         a.cost += step_cost;
         a.down_cost += (ranks - 1) * step_cost;
         check_totals(g, &a, spec);
-        sent += (ranks - 1) * (4.0 * ranks + step_bytes);
+        sent += (ranks - 1) * (TITHE_LENGTH_BYTES * (double)ranks + step_bytes);
         const tithe_exchange_record last = last_of(g->ex);
         assert_true(fabs(last.level - entries / ranks) < 1e-9 && last.level_least == min &&
                     last.level_most == max);

@@ -121,7 +121,7 @@ static void mirror_step(mirror *t, unsigned step, const float *x, double gamma)
     }
     const bool ring = t->m->collective != NULL; /* around which the lengths of all ranks go */
     t->sent = t->up + t->back +
-              (step + 1) * 4 * others *
+              (step + 1) * TITHE_LENGTH_BYTES * others *
                   ((t->m->heads ? t->count : 0) + (t->m->back_heads ? ring ? RANKS : t->count : 0));
 }
 

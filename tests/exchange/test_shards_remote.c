@@ -1,6 +1,6 @@
 /* test_shards_remote.c - owners of parts in different processes: the bits of one process, with any number of threads, in
  * buckets and with overlap; and messages of a peer that are not what they should be, which are told in a sentence. */
-#include "base/bytes.h"
+#include "coll/coll.h"
 #include "exchange/group.h"
 #include "queues.h"
 
@@ -189,7 +189,7 @@ static void a_skip_must_be_expected(void **state)
 /* ---- a peer that lies ------------------------------------------------------------------------------------- */
 
 typedef enum lie { FLIP, CUT, LENGTHEN, ZERO, LARGE, NOISE, SHORTEN, FORGE, LIES } lie;
-enum { HEAD_BYTES = 4 };
+enum { HEAD_BYTES = TITHE_LENGTH_BYTES };
 
 /* Rank 1 says something else in its `which`-th message, and after SHORTEN keeps to it. */
 typedef struct liar {
@@ -226,9 +226,9 @@ static tithe_status lying_send(void *self, unsigned from, unsigned to, const voi
         if (length > HEAD_BYTES) repair_checksum(other, length);
         break;
     case SHORTEN:
-        if (length != HEAD_BYTES || get_u32(other) < 20) break;
-        l->announced = get_u32(other) - 5;
-        put_u32(other, (uint32_t)l->announced);
+        if (length != HEAD_BYTES || coll_get_length(other) < 20) break;
+        l->announced = coll_get_length(other) - 5;
+        coll_put_length(other, l->announced);
         break;
     default:
         for (size_t i = 0; i < length; i++) other[i] = (uint8_t)roll(&d);

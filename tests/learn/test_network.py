@@ -40,11 +40,11 @@ for n in (1, 2, 3, 4, 7, 8, 16, 33, 64):
         check(near(answer["seconds"], STEPS * (COMPUTE + seconds)), f"dense, {collective}, {n} workers: {answer['seconds']}")
     answer = train(*common, "--codec", "randk:k=5", "--feedback", "none", "--scheme", "gather")  # frames of one length
     frame = answer["uplink_bytes"] / STEPS / n
-    gather = (n - 1) * (LATENCY + 4 / BANDWIDTH) + (n - 1) * (LATENCY + frame / BANDWIDTH)
+    gather = (n - 1) * (LATENCY + 8 / BANDWIDTH) + (n - 1) * (LATENCY + frame / BANDWIDTH)
     check(near(answer["seconds"], STEPS * (COMPUTE + gather)), f"gather, {n} workers: {answer['seconds']}, {STEPS * (COMPUTE + gather)}")
     answer = train(*common, "--codec", "natural", "--downlink", "natural")
     up, down = answer["uplink_bytes"] / STEPS / n, answer["downlink_bytes"] / STEPS / n
-    star = 2 * LATENCY + (n - 1) * (12 + up + 4 + down) / BANDWIDTH if n > 1 else 0
+    star = 2 * LATENCY + (n - 1) * (16 + up + 8 + down) / BANDWIDTH if n > 1 else 0
     check(near(answer["seconds"], STEPS * (COMPUTE + star)), f"star, {n} workers: {answer['seconds']}")
     answer = train(*common, "--codec", "natural", "--scheme", "shards")  # so short that the last worker owns all of it
     up, down = (answer[key] / STEPS / max(1, n - 1) for key in ("uplink_bytes", "downlink_bytes"))

@@ -91,13 +91,13 @@ static void frames_are_real(void **state)
         {"dense", "ring", 6e-3 + 1.5 * 0.4, 6e-3 + 1.5 * 0.4},
         {"dense", "tree", 4e-3 + 4 * 0.4, 4e-3 + 4 * 0.4},
         {"dense", "direct", 11e-3 + 1.5 * 0.4 + 5e-6, 0}, /* parts of 100 kB: in turns */
-        {"gather", "allgather", 6e-3 + (3 * 4 + 3 * frame) / 1e6, 2e-3 + 3 * 8000 / 1e6},
-        {"gather", "tree", 8e-3 + 11 * (4 + frame) / 1e6, 0},
-        {"star", "star", 2e-3 + (6 * frame + 3 * 12 + 3 * 4) / 1e6, 0}, /* frames are announced */
-        {"artopk", "ring", 8e-3 + (1.5 * 4000 + 2 * (4 + frame - 4000)) / 1e6, 8e-3 + 3.5 * 4000 / 1e6},
-        {"artopk", "tree", 6e-3 + (4 * 4000 + 2 * (4 + frame - 4000)) / 1e6, 6e-3 + 6 * 4000 / 1e6},
-        {"artopk", "star", 4e-3 + (6 * 4000 + 2 * (4 + frame - 4000)) / 1e6, 0},
-        {"artopk", "direct", 4e-3 + (1.5 * 4000 + 2 * (4 + frame - 4000)) / 1e6, 0},
+        {"gather", "allgather", 6e-3 + (3 * 8 + 3 * frame) / 1e6, 2e-3 + 3 * 8000 / 1e6},
+        {"gather", "tree", 8e-3 + 11 * (8 + frame) / 1e6, 0},
+        {"star", "star", 2e-3 + (6 * frame + 3 * 16 + 3 * 8) / 1e6, 0}, /* frames are announced */
+        {"artopk", "ring", 8e-3 + (1.5 * 4000 + 2 * (8 + frame - 4000)) / 1e6, 8e-3 + 3.5 * 4000 / 1e6},
+        {"artopk", "tree", 6e-3 + (4 * 4000 + 2 * (8 + frame - 4000)) / 1e6, 6e-3 + 6 * 4000 / 1e6},
+        {"artopk", "star", 4e-3 + (6 * 4000 + 2 * (8 + frame - 4000)) / 1e6, 0},
+        {"artopk", "direct", 4e-3 + (1.5 * 4000 + 2 * (8 + frame - 4000)) / 1e6, 0},
     };
     enum { ROWS = sizeof expected / sizeof *expected };
     for (int paper = 0; paper < 2; paper++) {
@@ -337,7 +337,7 @@ static void long_frames_are_charged(void **state)
     tithe_plan plan;
     assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
     expect_near(find(rows, tithe_plan_rows(&q), "gather", "allgather")->network_seconds,
-                14e-3 + 7 * (4 + real_frame(100000, 90000)) / 1e6, 1e-12);
+                14e-3 + 7 * (8 + real_frame(100000, 90000)) / 1e6, 1e-12);
 }
 
 /* ---- a link from a cost ------------------------------------------------------------------------------------ */

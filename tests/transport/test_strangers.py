@@ -94,7 +94,7 @@ def head(kind, sender=0, to=0):
     return struct.pack("<III", kind, sender, to)
 
 
-def hello(version=3, magic=0x7469, workers=2, length=136):
+def hello(version=4, magic=0x7469, workers=2, length=136):
     return struct.pack("<II", magic << 16 | version, workers).ljust(length, b"\0")
 
 
@@ -206,7 +206,7 @@ def strangers_at_the_start(how):
     happens(lambda: port in [at for _, at in listening(server.pid)], "the server listens")
     visitors = visit(port)
     old = heard(port, POLITE + frames(head(HELLO), hello(version=1)))
-    check(b"version 3" in old and b"version 1" in old, f"an old version is told: {old!r}")
+    check(b"version 4" in old and b"version 1" in old, f"an old version is told: {old!r}")
     other = heard(port, POLITE + frames(head(HELLO), hello(workers=7)))
     check(b"waits for 2 workers" in other and b"7" in other, f"another number of workers is told: {other!r}")
     workers = [role_worker(endpoint, 2, *SHORT, *how, "--deadline", NEVER, "--json", "-") for _ in range(2)]
