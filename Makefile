@@ -24,7 +24,7 @@ demo: setup-demo build ## build, train seven ways on one problem, and draw the r
 test: setup-test ## build with gcc, with clang, and with sanitizers, and run the tests
 	@tools/test
 
-test-all: setup-test-all ## test, and what is slow or timed, thread sanitizer, valgrind, ARM and 20 s of each fuzzer
+test-all: setup-test-all ## test, and what is slow or timed, thread sanitizer, valgrind, other processors and 20 s of each fuzzer
 	@tools/test all
 
 bench: setup-bench build ## measure the speed, alone and beside numpy (torch and zfp where they are installed)

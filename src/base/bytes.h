@@ -2,9 +2,13 @@
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 
+#include <float.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Computed in more bits than they have, floats would decode to other numbers than elsewhere. */
+_Static_assert(FLT_EVAL_METHOD == 0, "add -fexcess-precision=fast, or on 32-bit x86 -msse2 -mfpmath=sse");
 
 static inline void put_u16(uint8_t *p, uint16_t v)
 {

@@ -116,7 +116,7 @@ static bool select_l2(const tithe_select_call *c, size_t first, size_t n, tithe_
     ranked last = {0};
     do {
         last = heap[0];
-        reached += select_magnitude(c, last.position);
+        reached += select_magnitude(c, (size_t)last.position);
         heap[0] = heap[--left];
         sift_down(heap, left, 0);
     } while (left && reached < goal);

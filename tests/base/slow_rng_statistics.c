@@ -186,8 +186,8 @@ static void no_echo_between_keys(void **state)
                 bond_add(&starts, now, rows[1 - which % 2], 16);
                 bond_add_bits(&starts, now, rows[1 - which % 2], 16);
             }
-            expect_no_bond(&all, true, part_names[part], block);
-            expect_no_bond(&starts, true, part_names[part], 10 + block);
+            expect_no_bond(&all, true, part_names[part], (size_t)block);
+            expect_no_bond(&starts, true, part_names[part], 10 + (size_t)block);
         }
 }
 

@@ -48,7 +48,8 @@ static void bits_fill_bytes(void **state)
 {
     (void)state;
     for (uint64_t bits = 0; bits < 100; bits++) assert_int_equal(bytes_of_bits(bits), (bits + 7) / 8);
-    assert_true(bytes_of_bits(UINT64_MAX) == (size_t)1 << 61); /* where adding 7 would wrap around */
+    assert_true(bytes_of_bits(UINT64_MAX) ==
+                (size_t)(UINT64_C(1) << 61)); /* where adding 7 would wrap around */
 }
 
 /* ---- varints --------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #ifndef TESTS_CODEC_SELECTED_H
 #define TESTS_CODEC_SELECTED_H
 
+#include "base/bytes.h"
 #include "codec/indices.h"
 #include "support.h"
 
@@ -106,12 +107,20 @@ static inline void fill_shape(tithe_type type, int shape, void *x, size_t n, dic
     for (size_t i = 0; i < n; i++) set_number(type, x, i, (double)(float)shape_number(shape, i, n, d));
 }
 
+/* As a frame has it: little-endian. */
+static inline double frame_number(tithe_type type, const uint8_t *p)
+{
+    return type == TITHE_F32 ? (double)get_f32(p) : get_f64(p);
+}
+
 /* The values are the numbers themselves. */
 static inline void expect_values(const selected *s, tithe_type type, const void *x)
 {
-    for (size_t i = 0; i < s->info.entries; i++)
-        assert_memory_equal(s->values + i * type_bytes(type), (const char *)x + s->at[i] * type_bytes(type),
-                            type_bytes(type));
+    for (size_t i = 0; i < s->info.entries; i++) {
+        const double sent = frame_number(type, s->values + i * type_bytes(type)),
+                     wanted = get_number(type, x, s->at[i]);
+        assert_memory_equal(&sent, &wanted, sizeof sent);
+    }
 }
 
 #endif

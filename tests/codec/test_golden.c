@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "codec/contract.h"
 
 static char golden[3000];
@@ -58,6 +59,19 @@ static uint8_t *read_golden(const char *folder, const char *name, const char *su
     return read_file(path, size);
 }
 
+/* Numbers, of so many bytes each and little-endian in their file, as this machine has them. */
+static uint8_t *read_numbers(const char *folder, const char *name, const char *suffix, size_t width,
+                             size_t *size)
+{
+    uint8_t *bytes = read_golden(folder, name, suffix, size);
+    for (size_t at = 0; at + width <= *size; at += width) {
+        const uint32_t single = get_u32(bytes + at);
+        const uint64_t both = width == 8 ? get_u64(bytes + at) : 0;
+        memcpy(bytes + at, width == 8 ? (const void *)&both : &single, width);
+    }
+    return bytes;
+}
+
 /* ---- the little JSON that make.py writes: one flat object, keys in double quotes -------------------------- */
 
 static const char *json_at(const char *json, const char *key)
@@ -109,8 +123,9 @@ static void expect_good(const char *name)
     json_text(json, "spec", spec, sizeof spec);
     json_text(json, "input", input_name, sizeof input_name);
     const bool doubles = strstr(input_name, ".f64") != NULL;
-    uint8_t *vector = read_golden("good", name, doubles ? ".f64" : ".f32", &vector_size);
-    uint8_t *input = read_golden("input", input_name, "", &input_size);
+    const size_t number = doubles ? sizeof(double) : sizeof(float);
+    uint8_t *vector = read_numbers("good", name, doubles ? ".f64" : ".f32", number, &vector_size);
+    uint8_t *input = read_numbers("input", input_name, "", number, &input_size);
     assert_int_equal(input_size, vector_size);
 
     static size_t numbers[4000];

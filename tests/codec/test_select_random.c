@@ -73,9 +73,7 @@ static void randk_draws_as_the_page_says(void **state)
         const float factor = (float)((double)n / (double)wanted);
         for (size_t i = 0; i < wanted;
              i++) { /* values in the order of the positions, scaled up to be unbiased */
-            float value;
-            memcpy(&value, s.values + 4 * i, 4);
-            assert_true(value == x[mine[i]] * factor);
+            assert_true(get_f32(s.values + 4 * i) == x[mine[i]] * factor);
         }
         selected_free(&s);
     }
@@ -157,14 +155,7 @@ static uint32_t read_shared(const selected *s, tithe_type type, double *magnitud
         u |= (uint32_t)(*p & 127) << shift;
         if (!(*p++ & 128)) break;
     }
-    *magnitude = 0;
-    if (u && type == TITHE_F32) {
-        float f;
-        memcpy(&f, p, 4);
-        *magnitude = (double)f;
-    } else if (u) {
-        memcpy(magnitude, p, 8);
-    }
+    *magnitude = u ? frame_number(type, p) : 0;
     return u;
 }
 

@@ -7,7 +7,9 @@
 /* Everything that can be asked of a codec before it sees numbers. */
 static void ask(const tithe_codec *codec)
 {
-    static const size_t sizes[] = {0, 1, 2, 33, 4097, 1000000, TITHE_MAX_N};
+    /* With 32 bits memory ends long before a vector has to. */
+    static const size_t longest = SIZE_MAX / 256 < TITHE_MAX_N ? SIZE_MAX / 256 : TITHE_MAX_N;
+    const size_t sizes[] = {0, 1, 2, 33, 4097, 1000000, longest};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const size_t n = sizes[i];
         const tithe_claims c = claims_of(codec, n);

@@ -106,8 +106,9 @@ static void put_down(vector_kind kind, size_t n, unsigned place)
     static uint8_t page[MAX_BYTES];
     for (unsigned shift = (unsigned)(n + place) % 3; shift < 32; shift += 3)
         for (int three = 0; three < (shift < 31 ? 2 : 1); three++) {
-            const uint64_t size = (n * shift + page_bits(indices, n, shift, three) + 7) / 8;
-            if (size > (n <= SHORT ? 2000 : MAX_BYTES)) continue; /* nobody would write it so */
+            const uint64_t bytes = ((uint64_t)n * shift + page_bits(indices, n, shift, three) + 7) / 8;
+            if (bytes > (n <= SHORT ? 2000 : MAX_BYTES)) continue; /* nobody would write it so */
+            const size_t size = (size_t)bytes;
             say(shift, three);
             memset(page, 0, size);
             page_write(indices, n, shift, three, page);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The stand-in for cmocka, with which make test-all compiles the unit tests for ARM, has everything of cmocka that they use.
+# The stand-in for cmocka, with which make test-all compiles the unit tests for other processors, has everything of cmocka that they use.
 set -euo pipefail
 cd "$TITHE_SOURCE/tests"
 work=$(mktemp -d)
