@@ -68,6 +68,7 @@ static void enqueue(zmq_peer *p, wire_body *body)
 {
     *(p->last ? &p->last->next : &p->first) = body;
     p->last = body;
+    p->queued++;
 }
 
 /* Is it from whom it says? */
@@ -78,9 +79,10 @@ static bool is_from(const zmq_state *s, const wire_arrival *a, const void *socke
     return p->socket == socket && ti_wire_same_name(&p->name, &a->name);
 }
 
-/* A worker of this run that connects to us, which those after us do. */
+/* A worker of this run that connects to us, which those after us do; or one that answers, since now it knows us. */
 static void meet(zmq_state *s, const wire_arrival *a, void *socket)
 {
+    if (socket != s->listener && is_from(s, a, socket)) s->peers[a->from].answered = true;
     if (socket != s->listener || s->serves || a->from <= s->rank || a->from >= s->size) return;
     zmq_peer *p = &s->peers[a->from];
     if (p->socket) return;
@@ -88,6 +90,17 @@ static void meet(zmq_state *s, const wire_arrival *a, void *socket)
         return;
     p->socket = socket;
     p->name = a->name;
+    ti_wire_know(s->wire, a->body);
+    ti_zmq_put(s, a->from, I_AM, s->number, NUMBER_BYTES, NULL);
+}
+
+static tithe_status fail_flooded(const zmq_state *s, unsigned from, tithe_error *error)
+{
+    char name[24];
+    return transport_fail(error, TITHE_E_PEER, from,
+                          "%d messages that nobody has asked for wait here from %s: start all with the same "
+                          "options.",
+                          MAX_QUEUED, name_of(s, from, name, sizeof name));
 }
 
 static tithe_status bad_news(const zmq_state *s, const wire_arrival *a, tithe_error *error)
@@ -115,6 +128,8 @@ static tithe_status handle(zmq_state *s, wire_arrival *a, void *socket, tithe_er
         /* nobody, or somebody who would like to be that rank */
     } else if (!a->body) {
         status = transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a message.");
+    } else if (a->kind == MESSAGE && s->peers[a->from].queued == MAX_QUEUED) {
+        status = fail_flooded(s, a->from, error);
     } else if (a->kind == MESSAGE) {
         s->waits[a->from] = 0;
         enqueue(&s->peers[a->from], a->body);
@@ -215,6 +230,7 @@ static tithe_status next_message(zmq_state *s, unsigned from, size_t length, dou
                               name_of(s, from, other, sizeof other), q->length, length);
     p->first = q->next;
     if (!p->first) p->last = NULL;
+    p->queued--;
     *body = q;
     return TITHE_OK;
 }
@@ -281,7 +297,7 @@ static void close_zmq(void *self)
         }
     }
     if (s->server) ti_wire_close_socket(s->server);
-    if (s->listener) ti_wire_close_listener(s->listener);
+    if (s->listener) ti_wire_close_listener(s->wire, s->listener);
     ti_wire_close(s->wire);
     free(s->peers);
     free(s->waits);

@@ -81,6 +81,7 @@ static void take_in(zmq_state *s, guests *g, const wire_arrival *a)
     memcpy(address, a->body->bytes + 8, MAX_ADDRESS);
     address[MAX_ADDRESS - 1] = 0;
     g->here++;
+    ti_wire_know(s->wire, a->body);
 }
 
 /* One does not want to wait any longer. The last one takes its place: nobody has been told a rank yet. */
@@ -193,18 +194,24 @@ static tithe_status connect_to_peer(zmq_state *s, unsigned rank, const uint8_t *
     return ti_zmq_put(s, rank, I_AM, s->number, NUMBER_BYTES, error);
 }
 
-/* Those before us listen; those after us will come. */
+static bool is_met(const zmq_state *s, unsigned rank)
+{
+    return rank < s->rank ? s->peers[rank].answered : rank == s->rank || s->peers[rank].socket;
+}
+
+/* Those before us listen, and answer when they know us, before which they would not let us say much; those after us will
+ * come. */
 static tithe_status meet_peers(zmq_state *s, const uint8_t *book, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
     for (unsigned r = 0; r < s->rank && !status; r++) status = connect_to_peer(s, r, book, error);
     const double end = clock_now() + s->timeout;
-    for (unsigned r = s->rank + 1; r < s->size && !status; r++)
-        while (!s->peers[r].socket && !status) {
+    for (unsigned r = 0; r < s->size && !status; r++)
+        while (!is_met(s, r) && !status) {
             if (clock_now() > end)
                 status = transport_fail(error, TITHE_E_TIMEOUT, r,
-                                        "Rank %u did not connect to rank %u within %.3g seconds.", r, s->rank,
-                                        s->timeout);
+                                        "Rank %u did not %s rank %u within %.3g seconds.", r,
+                                        r < s->rank ? "answer" : "connect to", s->rank, s->timeout);
             else
                 status = ti_zmq_pump(s, LOOK, error);
         }

@@ -9,18 +9,22 @@
 enum {
     HELLO,   /* a worker to the server: version, workers, and where it listens */
     WELCOME, /* the server to a worker: its rank, the run's number, and where everybody listens */
-    I_AM,    /* of two workers, the one that connected says who it is, and knows the number */
+    I_AM, /* of two workers, the one that connected says who it is, and knows the number; the other one answers */
     MESSAGE,
     GIVE_UP, /* also from the server to a worker that it does not take. The same in all versions */
     WAITING, /* for this rank, for long; or for nobody any more */
-    NUMBER_BYTES = 16
+    NUMBER_BYTES = 16,
+    MAX_QUEUED =
+        1 << 16 /* messages of one peer that nobody has asked for: far more than a step sends ahead */
 };
 
 /* The other end of one connection, and what it has sent. */
 typedef struct zmq_peer {
     void *socket; /* NULL: not connected */
     wire_name name;
+    bool answered; /* our I_AM */
     wire_body *first, *last;
+    unsigned queued;
     wire_body *lent; /* the piece that was taken last */
 } zmq_peer;
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,11 +13,14 @@
 #include "base/bytes.h"
 #include "comm/endpoint.h"
 #include "comm/transport_fail.h"
+#include "comm/zmq_strangers.h"
 #include "tithe/codec.h"
 
 enum {
     HEAD = 12,
     LINGER = 2000, /* milliseconds */
+    LOOK = 5,      /* milliseconds between two looks at strangers */
+    QUEUE = 1000,  /* messages of one connection; what is more waits at its sender */
     LONG_MESSAGE =
         64 << 10 /* so long are counted until the system has taken them; shorter ones ZeroMQ copies */
 };
@@ -27,6 +31,10 @@ struct wire {
     pthread_mutex_t lock;
     pthread_cond_t left;
     unsigned waiting;
+    /* Who connects to the listener, and the thread that watches them. */
+    strangers *strangers;
+    void *monitor; /* NULL: nobody listens */
+    pthread_t watch;
 };
 
 /* What has arrived, with ZeroMQ's memory for it. */
@@ -46,7 +54,10 @@ wire *ti_wire_open(void)
     wire *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     w->context = zmq_ctx_new();
-    if (!w->context) {
+    w->strangers = ti_strangers_open();
+    if (!w->context || !w->strangers) {
+        if (w->context) zmq_ctx_term(w->context);
+        ti_strangers_close(w->strangers);
         free(w);
         return NULL;
     }
@@ -59,6 +70,7 @@ void ti_wire_close(wire *w)
 {
     if (!w) return;
     zmq_ctx_term(w->context);
+    ti_strangers_close(w->strangers);
     pthread_cond_destroy(&w->left);
     pthread_mutex_destroy(&w->lock);
     free(w);
@@ -70,36 +82,111 @@ static void *open_socket(void *context, int type, const char *endpoint, double t
 {
     void *socket = zmq_socket(context, type);
     if (!socket) return NULL;
-    const int linger = LINGER, unlimited = 0, milliseconds = (int)(timeout * 1000),
+    const int linger = LINGER, unlimited = 0, queue = QUEUE, milliseconds = (int)(timeout * 1000),
               v6 = ti_endpoint_is_v6(endpoint);
     const int64_t longest =
         4 * ((int64_t)TITHE_MAX_N + 1) + (1 << 20); /* more is no vector; ends the connection */
     zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
     zmq_setsockopt(socket, ZMQ_SNDHWM, &unlimited,
                    sizeof unlimited); /* a round is bounded; a send must not wait */
-    zmq_setsockopt(socket, ZMQ_RCVHWM, &unlimited, sizeof unlimited);
+    zmq_setsockopt(socket, ZMQ_RCVHWM, &queue, sizeof queue);
     zmq_setsockopt(socket, ZMQ_SNDTIMEO, &milliseconds, sizeof milliseconds);
     zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &longest, sizeof longest);
     zmq_setsockopt(socket, ZMQ_IPV6, &v6, sizeof v6);
     return socket;
 }
 
-static void *attach(void *socket, int (*how)(void *, const char *), const char *endpoint, const char **why)
+/* ---- strangers ----------------------------------------------------------------------------------------- */
+
+/* What ZeroMQ tells of the listener: the first part of a message has an event in 16 bits and a file in 32, in the machine's order. */
+static bool heed_event(wire *w)
 {
-    if (socket && how(socket, endpoint) == 0) return socket;
-    *why = zmq_strerror(zmq_errno());
-    if (socket) zmq_close(socket);
+    zmq_msg_t part;
+    uint8_t bytes[6] = {0};
+    bool more = true, goes_on = true;
+    for (int i = 0; more; i++) {
+        zmq_msg_init(&part);
+        more = zmq_msg_recv(&part, w->monitor, ZMQ_DONTWAIT) >= 0 && zmq_msg_more(&part);
+        if (i == 0 && zmq_msg_size(&part) == sizeof bytes) memcpy(bytes, zmq_msg_data(&part), sizeof bytes);
+        zmq_msg_close(&part);
+    }
+    uint16_t event;
+    int32_t file;
+    memcpy(&event, bytes, sizeof event);
+    memcpy(&file, bytes + 2, sizeof file);
+    if (event == ZMQ_EVENT_ACCEPTED) ti_strangers_come(w->strangers, file);
+    if (event == ZMQ_EVENT_DISCONNECTED) ti_strangers_go(w->strangers, file);
+    if (event == ZMQ_EVENT_MONITOR_STOPPED) goes_on = false;
+    return goes_on;
+}
+
+static void *watch_strangers(void *wire_)
+{
+    wire *w = wire_;
+    bool goes_on = true, some = false;
+    while (goes_on) {
+        zmq_pollitem_t item = {.socket = w->monitor, .events = ZMQ_POLLIN};
+        if (zmq_poll(&item, 1, some ? LOOK : -1) > 0) goes_on = heed_event(w);
+        some = ti_strangers_watch(w->strangers);
+    }
+    zmq_close(w->monitor);
     return NULL;
 }
 
+/* Before it listens, so that nobody is missed. Signals are for the threads of the program. */
+static bool start_watch(wire *w, void *socket)
+{
+    static const char name[] = "inproc://strangers";
+    const int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED;
+    if (zmq_socket_monitor(socket, name, events) != 0) return false;
+    w->monitor = zmq_socket(w->context, ZMQ_PAIR);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool started = w->monitor && zmq_connect(w->monitor, name) == 0 &&
+                         pthread_create(&w->watch, NULL, watch_strangers, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started) return true;
+    if (w->monitor) zmq_close(w->monitor);
+    w->monitor = NULL;
+    return false;
+}
+
+static void close_watched(wire *w, void *socket)
+{
+    if (w->monitor) {
+        zmq_socket_monitor(socket, NULL, 0);
+        pthread_join(w->watch, NULL);
+        w->monitor = NULL;
+    }
+    zmq_close(socket);
+}
+
+void ti_wire_know(wire *w, const wire_body *body)
+{
+    held *h = (held *)(void *)body;
+    const int file = zmq_msg_get(&h->message, ZMQ_SRCFD);
+    if (file >= 0) ti_strangers_know(w->strangers, file);
+}
+
+/* ---- listen and connect -------------------------------------------------------------------------------- */
+
 void *ti_wire_listen(wire *w, const char *endpoint, double timeout, const char **why)
 {
-    return attach(open_socket(w->context, ZMQ_ROUTER, endpoint, timeout), zmq_bind, endpoint, why);
+    void *socket = open_socket(w->context, ZMQ_ROUTER, endpoint, timeout);
+    if (socket && start_watch(w, socket) && zmq_bind(socket, endpoint) == 0) return socket;
+    *why = zmq_strerror(zmq_errno());
+    if (socket) close_watched(w, socket);
+    return NULL;
 }
 
 void *ti_wire_connect(wire *w, const char *endpoint, double timeout, const char **why)
 {
-    return attach(open_socket(w->context, ZMQ_DEALER, endpoint, timeout), zmq_connect, endpoint, why);
+    void *socket = open_socket(w->context, ZMQ_DEALER, endpoint, timeout);
+    if (socket && zmq_connect(socket, endpoint) == 0) return socket;
+    *why = zmq_strerror(zmq_errno());
+    if (socket) zmq_close(socket);
+    return NULL;
 }
 
 void ti_wire_close_socket(void *socket)
@@ -107,11 +194,11 @@ void ti_wire_close_socket(void *socket)
     zmq_close(socket);
 }
 
-void ti_wire_close_listener(void *socket)
+void ti_wire_close_listener(wire *w, void *socket)
 {
     char address[256];
     const bool known = ti_wire_address(socket, address, sizeof address);
-    zmq_close(socket);
+    close_watched(w, socket);
     const char *path = known ? ti_endpoint_path(address) : NULL;
     if (path) unlink(path); /* which ZeroMQ leaves behind */
 }

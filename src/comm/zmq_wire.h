@@ -35,11 +35,11 @@ wire *ti_wire_open(void); /* NULL: no memory */
  * fine. */
 void ti_wire_close(wire *w);
 
-/* Where many connect, and what connects to one of those. NULL: *why says why not. `timeout` is for a send, in seconds. */
+/* Where many connect, once for each wire, and what connects to one of those. NULL: *why says why not. `timeout` is for a send, in seconds. */
 void *ti_wire_listen(wire *w, const char *endpoint, double timeout, const char **why);
 void *ti_wire_connect(wire *w, const char *endpoint, double timeout, const char **why);
 void ti_wire_close_socket(void *socket);
-void ti_wire_close_listener(void *socket); /* takes the file of an ipc:// endpoint away, too */
+void ti_wire_close_listener(wire *w, void *socket); /* takes the file of an ipc:// endpoint away, too */
 void ti_wire_hurry(void *socket, double seconds);
 bool ti_wire_address(void *socket, char *address, size_t room); /* where it listens */
 
@@ -54,6 +54,8 @@ tithe_status ti_wire_wait(void *const *sockets, size_t count, double seconds, bo
 /* One message, if there is one. False: it is none of ours, and is dropped with all its parts. */
 bool ti_wire_take(void *socket, bool shared, wire_arrival *a);
 void ti_wire_drop(wire_body *body); /* NULL is fine */
+/* Whoever sent this is no stranger: from now on it may send as much as it likes (zmq_strangers.h). */
+void ti_wire_know(wire *w, const wire_body *body);
 
 bool ti_wire_same_name(const wire_name *a, const wire_name *b);
 
