@@ -100,7 +100,7 @@ static bool write_beside(const char *path, const struct stat *old, const void *d
     char *beside = text_memory(room);
     snprintf(beside, room, "%s.%ld.part", path, (long)getpid());
 
-    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     bool fine = descriptor >= 0;
     if (fine) {
         /* A file that is replaced keeps its permissions; where that is not allowed the new ones will do. */

@@ -3,10 +3,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -220,11 +223,66 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-static bool make_folder(char *path, size_t room)
+static const char folder_name[] = "tithe-XXXXXX";
+
+/* The processes of a run hold a lock on their folder; the system lets go of it when the last of them is gone. -1: somebody
+ * has it, or the folder is not ours. */
+static int lock_folder(const char *path)
+{
+    struct stat held, there;
+    const int file = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) return -1;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &held) == 0 && lstat(path, &there) == 0 &&
+        held.st_ino == there.st_ino && held.st_uid == geteuid())
+        return file;
+    close(file);
+    return -1;
+}
+
+/* Sockets and nothing else, as a run leaves them. */
+static bool has_only_sockets(const char *path)
+{
+    DIR *folder = opendir(path);
+    bool only = folder != NULL;
+    struct stat about;
+    for (const struct dirent *entry; only && (entry = readdir(folder));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            only = fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   S_ISSOCK(about.st_mode);
+    if (folder) closedir(folder);
+    return only;
+}
+
+/* Take away what runs that were killed have left. */
+static void sweep_folders(const char *temporary)
+{
+    DIR *all = opendir(temporary);
+    for (const struct dirent *entry; all && (entry = readdir(all));) {
+        char path[64];
+        if (strlen(entry->d_name) != strlen(folder_name) || strncmp(entry->d_name, folder_name, 6) != 0)
+            continue;
+        snprintf(path, sizeof path, "%.40s/%.20s", temporary, entry->d_name);
+        const int lock = lock_folder(path);
+        if (lock < 0) continue;
+        if (has_only_sockets(path)) remove_folder(path);
+        close(lock);
+    }
+    if (all) closedir(all);
+}
+
+/* *lock stays open as long as somebody uses the folder. */
+static bool make_folder(char *path, size_t room, int *lock)
 {
     const char *temporary = getenv("TMPDIR");
-    snprintf(path, room, "%s/tithe-XXXXXX", temporary && strlen(temporary) <= 30 ? temporary : "/tmp");
-    if (mkdtemp(path)) return true;
+    if (!temporary || strlen(temporary) > 30) temporary = "/tmp";
+    sweep_folders(temporary);
+    *lock = -1;
+    for (int tries = 0; tries < 3 && *lock < 0; tries++) { /* another run may sweep between the two calls */
+        snprintf(path, room, "%s/%s", temporary, folder_name);
+        if (!mkdtemp(path)) break;
+        *lock = lock_folder(path);
+    }
+    if (*lock >= 0) return true;
     text_fail("Cannot make a folder for the workers to meet in: %s", strerror(errno));
     return false;
 }
@@ -247,7 +305,8 @@ static void be_a_child(bool server)
 static process_part begin_local(train_settings *s, processes *p)
 {
     char path[64], endpoint[80];
-    if (!make_folder(path, sizeof path)) return PART_FAILED;
+    int lock;
+    if (!make_folder(path, sizeof path, &lock)) return PART_FAILED;
     snprintf(endpoint, sizeof endpoint, "ipc://%s/server", path);
     family f = {.count = (size_t)s->local + 1, .kill_at = INFINITY};
     f.children = text_memory(f.count * sizeof *f.children);
@@ -274,6 +333,7 @@ static process_part begin_local(train_settings *s, processes *p)
     p->status = train_exit(wait_for_all(&f));
     free(f.children);
     remove_folder(path);
+    close(lock);
     return PART_SERVED;
 }
 

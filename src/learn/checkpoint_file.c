@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/status.h"
@@ -140,14 +141,10 @@ tithe_status ti_checkpoint_create(const char *path, checkpoint_file *file, tithe
     if (exists && !S_ISREG(about.st_mode))
         return ti_fail(error, TITHE_E_FILE, 0, "Cannot write '%.140s': a checkpoint has to be a file.", path);
     /* Through a symbolic link it is the file behind it that is replaced, not the link. */
-    char *target = exists ? realpath(path, NULL) : strdup(path);
-    char *beside = target ? malloc(strlen(target) + 32) : NULL;
-    if (!beside) {
-        free(target);
+    char *target = exists ? realpath(path, NULL) : strdup(path), *beside = NULL;
+    if (!target)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to write '%.140s'.", path);
-    }
-    sprintf(beside, "%s.%ld.part", target, (long)getpid());
-    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int descriptor = ti_beside_create(target, &beside);
     FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (!stream) {
         const int reason = errno;
@@ -169,6 +166,7 @@ tithe_status ti_checkpoint_try(const char *path, tithe_error *error)
 {
     checkpoint_file file;
     const tithe_status status = ti_checkpoint_create(path, &file, error);
+    if (!status) ti_beside_sweep(file.path);
     ti_checkpoint_close(&file);
     return status;
 }
@@ -231,11 +229,15 @@ static tithe_status check_sum(checkpoint_file *file, uint64_t total, tithe_error
 tithe_status ti_checkpoint_open(const char *path, checkpoint_file *file, checkpoint_head *head,
                                 tithe_error *error)
 {
-    *file = (checkpoint_file){.path = strdup(path), .stream = fopen(path, "rb")};
+    const int descriptor =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for its writer */
+    *file =
+        (checkpoint_file){.path = strdup(path), .stream = descriptor < 0 ? NULL : fdopen(descriptor, "rb")};
     struct stat about = {0};
     uint8_t *bytes = malloc(CHECKPOINT_HEAD + CHECKPOINT_TEXT);
     tithe_status status = TITHE_OK;
     size_t used = 0;
+    if (!file->stream && descriptor >= 0) close(descriptor);
     if (!file->path || !bytes)
         status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to read '%.140s'.", path);
     else if (!file->stream || fstat(fileno(file->stream), &about) != 0)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/status.h"
 
 /* 0, or the errno of what went wrong. Closes in any case. */
@@ -40,13 +41,9 @@ static int write_straight(const char *path, const char *bytes, size_t size)
 
 static int write_beside(const char *path, const struct stat *old, const char *bytes, size_t size)
 {
-    const size_t room = strlen(path) + 32;
-    char *beside = malloc(room);
-    if (!beside) return ENOMEM;
-    snprintf(beside, room, "%s.%ld.part", path, (long)getpid());
-
+    char *beside;
     int reason = 0;
-    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int descriptor = ti_beside_create(path, &beside);
     if (descriptor < 0) {
         reason = errno;
     } else {

@@ -1,0 +1,90 @@
+"""What lies where a run writes: links that somebody has planted are not followed, what dead processes have left goes away at the
+next start, and what is no file is refused at once."""
+
+import os
+import signal
+import subprocess
+import tempfile
+
+from support import HANG, NEVER, begins, check, finish, happens, transports_here
+
+tithe = os.environ["TITHE"]
+RUN = [tithe, "train", "--data", "gen:dense:rows=20,features=3", "--steps", "3", "--no-optimum"]
+
+
+def train(*more, **options):
+    return subprocess.run([*RUN, *more], capture_output=True, text=True, timeout=HANG, check=False, **options)
+
+
+def planted(folder):
+    precious = f"{folder}/precious"
+    with open(precious, "w", encoding="ascii") as file:
+        file.write("precious")
+    done = train("--checkpoint", f"{folder}/run.tithe", preexec_fn=lambda: os.symlink(precious, f"{folder}/run.tithe.{os.getpid()}.part"))
+    with open(precious, encoding="ascii") as file:
+        check(file.read() == "precious", "a planted link is followed")
+    check(done.returncode == 0 and os.path.isfile(f"{folder}/run.tithe") and not os.path.islink(f"{folder}/run.tithe"),
+          f"a planted link: exit {done.returncode} {done.stderr!r}")
+
+
+def stale(folder):
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    gone, here = (f"{folder}/run.tithe.{pid}.part" for pid in (dead.pid, os.getpid()))
+    for path in (gone, here):
+        with open(path, "w", encoding="ascii") as file:
+            file.write("half")
+    done = train("--checkpoint", f"{folder}/run.tithe")
+    check(done.returncode == 0 and not os.path.exists(gone) and os.path.exists(here), f"leftovers: {os.listdir(folder)} {done.stderr!r}")
+
+
+def no_file(folder):
+    os.mkfifo(f"{folder}/pipe")
+    for path in (f"{folder}/pipe", folder, "/dev/null"):
+        done = train("--resume", path)
+        check(done.returncode == 2 and "has to be a file" in done.stderr and len(done.stderr.splitlines()) == 1,
+              f"--resume {path}: exit {done.returncode} {done.stderr!r}")
+
+
+def folders(folder):
+    """A run that was killed leaves the folder in which its workers met; the next one takes it away, and no other."""
+    environment = dict(os.environ, TMPDIR=folder)
+    others = [f"{folder}/tithe-others", f"{folder}/tithe-abcdef"]
+    for path in others:
+        os.mkdir(path)
+        with open(f"{path}/file", "w", encoding="ascii"):
+            pass
+    more = ["--transport", "zmq", "--local", "2", "--deadline", NEVER]
+    endless = [*RUN[:-3], "--steps", "1000000000", "--no-optimum", *more, "--step-size", "1e-9"]
+
+    def begin(name):
+        process = subprocess.Popen([*endless, "--trace", f"{folder}/{name}"], env=environment, stdout=subprocess.DEVNULL)
+        begins(f"{folder}/{name}")
+        return process
+
+    def met():
+        return {name for name in os.listdir(folder) if name.startswith("tithe-")} - {os.path.basename(path) for path in others}
+
+    killed = begin("first")
+    left = met()
+    check(len(left) == 1, f"a run has a folder: {left}")
+    killed.kill()
+    killed.wait()
+    other = begin("second")
+    living = met() - left
+    # Its workers may live a moment longer than it.
+    happens(lambda: train(*more, env=environment).returncode == 0 and not left & met(), "the folder of a run that was killed goes away")
+    check(met() == living and len(living) == 1, f"of {left} and {living} there is {met()}")
+    check(all(os.path.exists(f"{path}/file") for path in others), "others' folders stay")
+    other.send_signal(signal.SIGTERM)
+    other.wait(timeout=HANG)
+    check(not met(), f"nothing is left: {met()}")
+
+
+for test in (planted, stale, no_file):
+    with tempfile.TemporaryDirectory() as folder:
+        test(folder)
+if "zmq" in transports_here():
+    with tempfile.TemporaryDirectory(prefix="t", dir="/tmp") as folder:
+        folders(folder)
+finish()
