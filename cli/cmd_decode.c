@@ -16,6 +16,7 @@ typedef struct decode_options {
     uint64_t seed, rank, tensor;
     uint64_t step; /* UINT64_MAX: whatever the frame says */
     const char *indices, *json;
+    tithe_train_options run; /* of which decode has one */
 } decode_options;
 
 typedef struct decode_state {
@@ -79,6 +80,13 @@ static int decode(const char *in, const char *out, const decode_options *o, deco
     }
 
     call.scratch_size = tithe_frame_scratch(&h);
+    const double bytes = (double)call.scratch_size + (double)h.n * (double)vector_type_size(h.type);
+    const double max = (double)tithe_data_max_memory(&o->run.reading);
+    if (bytes > max)
+        return text_fail(
+            "'%s' stands for %s coordinates, which take %.0f MB of memory and not the %.0f MB that they "
+            "may: if you trust it, add --max-memory %.0fMB",
+            name, text_group(h.n).text, bytes / 1e6, max / 1e6, bytes / 1e6 + 1);
     call.scratch = s->scratch = malloc(call.scratch_size + 1);
     s->y = calloc(h.n ? h.n : 1, vector_type_size(h.type));
     if (!s->scratch || !s->y)
@@ -105,7 +113,8 @@ static int decode(const char *in, const char *out, const decode_options *o, deco
 
 int cmd_decode(int argc, char **argv)
 {
-    decode_options o = {.step = UINT64_MAX};
+    decode_options o = {.step = UINT64_MAX, .run.size = sizeof o.run};
+    tithe_train_defaults(&o.run);
     const option options[] = {
         option_u64("seed", "S", "seed that the encoder had (default 0)", &o.seed),
         option_u32("step", "K", "refuse a frame of any other step (default: take the step from the frame)",
@@ -116,6 +125,7 @@ int cmd_decode(int argc, char **argv)
                     "the positions that the encoder was given: little-endian 32-bit numbers, or text with "
                     "blanks or commas between decimal numbers",
                     &o.indices),
+        option_run_named("max-memory", &o.run),
         option_json(&o.json),
         option_end(),
     };

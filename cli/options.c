@@ -75,6 +75,13 @@ option option_run(const tithe_option *row, tithe_train_options *target)
                     .target = target};
 }
 
+option option_run_named(const char *name, tithe_train_options *target)
+{
+    const tithe_option *row = tithe_train_option_table();
+    while (row->name && strcmp(row->name, name) != 0) row++;
+    return option_run(row, target);
+}
+
 option option_json(const char **target)
 {
     return option_text(

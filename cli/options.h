@@ -60,6 +60,7 @@ option option_u64(const char *name, const char *argument, const char *doc, uint6
 option option_choice(const char *name, const char *choices, const char *doc, int *target);
 option option_flag(const char *name, const char *doc, bool *target);
 option option_run(const tithe_option *row, tithe_train_options *target);
+option option_run_named(const char *name, tithe_train_options *target); /* for a verb that has one of them */
 option option_json(const char **target); /* --json FILE, the same for every verb */
 option option_end(void);
 

@@ -39,7 +39,12 @@ typedef struct tithe_data_options {
     bool normalize_rows;   /* scale each row to length 1; a zero row stays */
     size_t features;       /* 0: the highest index seen; more is fine, fewer is refused */
     const char *directory; /* where data sets are looked up by name; NULL: TITHE_DATA of the environment */
+    uint64_t max_memory; /* bytes that the data may take while it is read; 0: as tithe_data_max_memory says */
 } tithe_data_options;
+
+/* The bytes that options allow: what they state, or half of the memory that the machine has left. A file may be short and what is in
+ * it long. Options may be NULL. */
+TITHE_API uint64_t tithe_data_max_memory(const tithe_data_options *options);
 
 /* Rows of numbers, sparse (offsets, indices and values) or dense (values alone, `features` to a row): dense when more
  * than half of the values are there, which then takes less memory. */

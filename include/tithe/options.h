@@ -22,7 +22,8 @@ typedef enum tithe_option_kind {
     TITHE_OPTION_CHOICE,  /* one of `choices`: its place among them, in a bool or an enum */
     TITHE_OPTION_FLAG,    /* bool: given or not */
     TITHE_OPTION_CLIENTS, /* unsigned: N or N/round */
-    TITHE_OPTION_BUCKET   /* size_t: off, layer, or an amount of bytes */
+    TITHE_OPTION_BUCKET,  /* size_t: off, layer, or an amount of bytes */
+    TITHE_OPTION_BYTES    /* an amount of bytes, such as 1MiB, in an unsigned type of `size` bytes */
 } tithe_option_kind;
 
 enum {

@@ -189,6 +189,17 @@ static tithe_status read_bucket(void *o, const tithe_option *row, const char *te
     return TITHE_OK;
 }
 
+static tithe_status read_amount(void *o, const tithe_option *row, const char *text, tithe_error *error)
+{
+    double bytes;
+    if (!read_bytes(text, &bytes))
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "`%s` takes an amount of bytes, at least 64, such as 100MB or 4GiB, not '%.80s'.",
+                       row->name, text);
+    put_whole(o, row, (uint64_t)bytes);
+    return TITHE_OK;
+}
+
 tithe_status ti_option_read(void *o, const tithe_option *row, const char *text, tithe_error *error)
 {
     if (row->kind == TITHE_OPTION_FLAG) return read_flag(o, row, text, error);
@@ -201,6 +212,7 @@ tithe_status ti_option_read(void *o, const tithe_option *row, const char *text, 
     case TITHE_OPTION_CHOICE: return read_choice(o, row, text, error);
     case TITHE_OPTION_CLIENTS: return read_clients(o, row, text, error);
     case TITHE_OPTION_BUCKET: return read_bucket(o, row, text, error);
+    case TITHE_OPTION_BYTES: return read_amount(o, row, text, error);
     case TITHE_OPTION_TEXT:
     case TITHE_OPTION_FLAG: break;
     }

@@ -193,7 +193,7 @@ tithe_status tithe_data_open(const char *source, const tithe_data_options *optio
     if (!options) options = &defaults;
     tithe_data *made = calloc(1, sizeof *made);
     if (!made) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to open data.");
-    data_rows d = {0};
+    data_rows d = {.max_bytes = tithe_data_max_memory(options), .name = source};
     tithe_status status = find(source, options, &d, made->name, sizeof made->name, error);
     if (!status) status = finish(&d, options, made, error);
     ti_data_rows_free(&d);

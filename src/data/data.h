@@ -18,7 +18,12 @@ typedef struct data_rows {
     float *values;
     double *labels;
     size_t row_room, value_room;
+    uint64_t max_bytes; /* of memory; 0: any number */
+    const char *name;   /* of the source, for errors; NULL: none */
 } data_rows;
+
+/* Refused where so many bytes are too many. */
+tithe_status ti_data_expect_memory(const data_rows *d, uint64_t bytes, tithe_error *error);
 
 /* Room for so many more rows and values; grows by half at least, so that calling it often is cheap. */
 tithe_status ti_data_reserve(data_rows *d, size_t rows, size_t values, tithe_error *error);

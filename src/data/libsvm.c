@@ -212,6 +212,8 @@ static tithe_status run(parser *s, char **buffer, size_t room)
         held -= size;
         memmove(*buffer, *buffer + size, held);
         if (more && size == 0) { /* one line fills the buffer */
+            const tithe_status fits = ti_data_expect_memory(s->d, 2 * (uint64_t)room, s->error);
+            if (fits) return fits;
             char *larger = room < LONGEST_LINE ? realloc(*buffer, 2 * room) : NULL;
             if (!larger)
                 return ti_fail(s->error, TITHE_E_DATA, s->line,

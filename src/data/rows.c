@@ -32,8 +32,20 @@ static size_t more(size_t room, size_t needed)
     return half > needed ? half : needed;
 }
 
+/* What so many rows and values take. As doubles: whoever asks for too many may ask for any number. */
+static tithe_status expect_memory(const data_rows *d, double rows, double values, bool dense,
+                                  tithe_error *error)
+{
+    const double row = (dense ? 0 : sizeof *d->offsets) + sizeof *d->labels;
+    const double bytes = rows * row + values * (double)((dense ? 0 : sizeof *d->indices) + sizeof *d->values);
+    return ti_data_expect_memory(d, bytes < 1e19 ? (uint64_t)bytes : UINT64_MAX, error);
+}
+
+/* Room is made ahead of what is known to be there; what counts is what is there. */
 tithe_status ti_data_reserve(data_rows *d, size_t rows, size_t values, tithe_error *error)
 {
+    const tithe_status fits = expect_memory(d, (double)d->rows, (double)d->count, false, error);
+    if (fits) return fits;
     if (d->rows + rows > d->row_room) {
         const size_t room = more(d->row_room, d->rows + rows);
         if (!resize(&d->offsets, room + 1, sizeof *d->offsets) ||
@@ -53,6 +65,8 @@ tithe_status ti_data_reserve(data_rows *d, size_t rows, size_t values, tithe_err
 
 tithe_status ti_data_make_room(data_rows *d, size_t rows, size_t values, bool dense, tithe_error *error)
 {
+    const tithe_status fits = expect_memory(d, (double)rows, (double)values, dense, error);
+    if (fits) return fits;
     if (!dense) return ti_data_reserve(d, rows, values, error);
     if (!resize(&d->labels, rows, sizeof *d->labels) || !resize(&d->values, values, sizeof *d->values))
         return no_memory(error, rows, values);
@@ -75,6 +89,9 @@ void ti_data_rows_free(data_rows *d)
 /* Dense rows of `features` values from whatever the rows are now. */
 static tithe_status make_dense(data_rows *d, size_t features, tithe_error *error)
 {
+    const tithe_status fits =
+        expect_memory(d, (double)d->rows, (double)d->rows * (double)features, true, error);
+    if (fits) return fits;
     float *values =
         features && d->rows > SIZE_MAX / features ? NULL : calloc(d->rows * features + 1, sizeof *values);
     if (!values) return no_memory(error, d->rows, features);

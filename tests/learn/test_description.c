@@ -415,8 +415,8 @@ static bool in_list(const char *const *list, const char *name)
 static void flags_are_where_they_should_be(void **state)
 {
     (void)state;
-    static const char *const own[] = {"features", "overlap", "threads", "deterministic", NULL};
-    static const char *const not_saved[] = {"threads", "checkpoint", "every", "resume", NULL};
+    static const char *const own[] = {"features", "max-memory", "overlap", "threads", "deterministic", NULL};
+    static const char *const not_saved[] = {"max-memory", "threads", "checkpoint", "every", "resume", NULL};
     static const char *const may_change[] = {"positive",   "normalize",     "features",    "step-size",
                                              "steps",      "epochs",        "target-loss", "target-gap",
                                              "no-optimum", "exact",         "collective",  "overlap",
