@@ -114,7 +114,8 @@ static int list_variant(const list_call *c, const char *kind, spec_variant v)
     tithe_error error = {0};
     if (!spec_base(v, spec_values_list, half, sizeof half, &error))
         return text_fail_status(v.name, TITHE_E_SPEC, &error);
-    tithe_codec *codec = spec_alone(v.selector, half, NULL);
+    tithe_codec *codec = spec_alone(v.selector, half, &error);
+    if (!codec) return text_fail_status(v.name, TITHE_E_MEMORY, &error);
     tithe_claims claims = {.size = sizeof claims};
     tithe_codec_claims(codec, c->n, &claims);
     tithe_codec_free(codec);
@@ -159,11 +160,12 @@ static int list_codecs(const list_call *c)
     return other;
 }
 
-static void list_pair(const list_call *c, const char *selector, const char *quantizer, const char *spec)
+static int list_pair(const list_call *c, const char *selector, const char *quantizer, const char *spec)
 {
     tithe_codec *codec = NULL;
     tithe_error error = {0};
     const tithe_status refused = tithe_codec_create(spec, NULL, &codec, &error);
+    if (refused == TITHE_E_MEMORY) return text_fail_status(spec, refused, &error);
     const char *reason = error.text[0] ? error.text : tithe_status_text(refused);
     tithe_claims claims = {.size = sizeof claims, .omega = NAN, .delta = NAN, .Delta = NAN};
     if (!refused) tithe_codec_claims(codec, c->n, &claims);
@@ -192,25 +194,28 @@ static void list_pair(const list_call *c, const char *selector, const char *quan
                   refused ? reason : text_trait_list(claims.traits).text);
     }
     tithe_codec_free(codec);
+    return EXIT_DONE;
 }
 
 static int list_pairs(const list_call *c)
 {
     char selector[HALF], quantizer[HALF], spec[2 * HALF];
+    tithe_error error = {0};
+    int status = EXIT_DONE;
     if (!c->json)
         printf("Pairs at n = %s: E|C(x)|^2 <= (1 + omega) |x|^2 and E|C(x)-x|^2 <= (1 - delta) |x|^2 + "
                "Delta^2\n\n"
                "  %-32s  %10s %10s %10s  traits\n",
                text_group(c->n).text, "codec", "omega", "delta", "Delta");
-    for (const tithe_selector *const *s = tithe_selectors(); *s; s++) {
-        spec_base(spec_selector(*s), spec_values_list, selector, sizeof selector, NULL);
-        for (const tithe_quantizer *const *q = tithe_quantizers(); *q; q++) {
-            spec_base(spec_quantizer(*q), spec_values_list, quantizer, sizeof quantizer, NULL);
+    for (const tithe_selector *const *s = tithe_selectors(); *s && !status; s++)
+        for (const tithe_quantizer *const *q = tithe_quantizers(); *q && !status; q++) {
+            if (!spec_base(spec_selector(*s), spec_values_list, selector, sizeof selector, &error) ||
+                !spec_base(spec_quantizer(*q), spec_values_list, quantizer, sizeof quantizer, &error))
+                return text_fail_status((*s)->name, TITHE_E_SPEC, &error);
             snprintf(spec, sizeof spec, "%s|%s", selector, quantizer);
-            list_pair(c, (*s)->name, (*q)->name, spec);
+            status = list_pair(c, (*s)->name, (*q)->name, spec);
         }
-    }
-    return EXIT_DONE;
+    return status;
 }
 
 /* A cost has one trait besides its unit: whether it has steps. */

@@ -67,7 +67,8 @@ size_t train_process_options(train_settings *s, option *o)
     o[n++] = option_text("listen", "ENDPOINT", "zmq server: where, such as tcp://*:5555", &s->listen);
     o[n++] = option_text("connect", "ENDPOINT",
                          "zmq worker: where the server is, such as tcp://10.0.0.1:5555", &s->connect);
-    o[n++] = option_real("deadline", "SECONDS", "the longest that one process waits for another (default 30)",
+    o[n++] = option_real("deadline", "SECONDS",
+                         "the longest that one process waits for another, once MPI has started (default 30)",
                          0.1, 1e6, &s->deadline);
     return n;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -43,13 +44,37 @@ void ti_data_file_close(data_file *f)
     free(f);
 }
 
-/* What libarchive says ends without a point, and may be missing. */
+/* ---- what is wrong ------------------------------------------------------------------------------------------ */
+
+static tithe_status fail_cut(const data_file *f, tithe_error *error)
+{
+    return ti_fail(error, TITHE_E_FILE, 0, "%s ends early: the file seems cut, so fetch it again.", f->name);
+}
+
+/* What libarchive says ends without a point. It says nothing where a .gz lacks its last bytes, and that there is no progress where
+ * an .xz does. */
 static tithe_status fail(data_file *f, tithe_error *error)
 {
     const char *why = archive_error_string(f->archive);
-    return ti_fail(error, TITHE_E_FILE, 0, "%s cannot be read to its end (%.80s): it may not be complete.",
-                   f->name, why ? why : "no reason was given");
+    if (!why || strstr(why, "truncated") || strstr(why, "Truncated") || strstr(why, "No progress"))
+        return fail_cut(f, error);
+    return ti_fail(error, TITHE_E_FILE, 0, "%s cannot be read to its end (%.80s): fetch it again.", f->name,
+                   why);
 }
+
+/* Compressed, and so short that libarchive took it for something else. */
+static bool is_stump(const data_file *f)
+{
+    static const char *const marks[] = {"\x1f\x8b", "BZh",
+                                        "\xfd"
+                                        "7zX",
+                                        "\x28\xb5\x2f\xfd"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (ti_data_file_starts_with(f, marks[i], strlen(marks[i]))) return true;
+    return false;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------ */
 
 static tithe_status read_some(data_file *f, char *dst, size_t size, size_t *got, tithe_error *error)
 {
@@ -105,9 +130,10 @@ static tithe_status start(data_file *f, const char *path, tithe_error *error)
     struct stat info;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return ti_fail(error, TITHE_E_FILE, 0, "%s is a directory: name a file in it.", f->name);
-    if (archive_read_open_filename(a, path, BLOCK) != ARCHIVE_OK)
+    if (access(path, R_OK) != 0)
         return ti_fail(error, TITHE_E_FILE, 0, "%s cannot be opened: is it there, and may you read it?",
                        f->name);
+    if (archive_read_open_filename(a, path, BLOCK) != ARCHIVE_OK) return fail(f, error);
     struct archive_entry *entry;
     const int header = archive_read_next_header(a, &entry);
     if (header == ARCHIVE_EOF) { /* an empty file: as if it were in memory, with nothing left */
@@ -116,7 +142,8 @@ static tithe_status start(data_file *f, const char *path, tithe_error *error)
         return TITHE_OK;
     }
     if (header != ARCHIVE_OK && header != ARCHIVE_WARN) return fail(f, error);
-    return read_some(f, (char *)f->head, HEAD, &f->head_size, error);
+    const tithe_status status = read_some(f, (char *)f->head, HEAD, &f->head_size, error);
+    return !status && is_stump(f) ? fail_cut(f, error) : status;
 }
 
 tithe_status ti_data_file_open(const char *path, data_file **file, tithe_error *error)
