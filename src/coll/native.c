@@ -2,7 +2,8 @@
  *
  * It may add in any order, and in another one tomorrow, so the result is a sum but no promise of bits: --deterministic
  * refuses it. The library does not say what it sends nor how; what is counted, and stated, is what every all-reduce has to
- * send at least, the ring's 2(N-1)/N of the vector for each rank. */
+ * send at least, the ring's 2(N-1)/N of the vector for each rank. It does not wait inside MPI (MPI_Iallreduce), where no
+ * timeout would hold. */
 #include "coll/coll.h"
 
 static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
