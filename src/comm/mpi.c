@@ -72,8 +72,8 @@ static void drop_receive(MPI_Request *request)
     if (*request == MPI_REQUEST_NULL) return;
     MPI_Cancel(request);
     const double end = clock_now() + 1;
-    for (int done = 0; !done && clock_now() < end;) MPI_Test(request, &done, MPI_STATUS_IGNORE);
-    if (*request != MPI_REQUEST_NULL) MPI_Request_free(request);
+    for (int done = 0; !done && clock_now() < end; sched_yield()) MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    if (*request != MPI_REQUEST_NULL) MPI_Request_free(request); /* its sender is gone in the middle of it */
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */

@@ -104,10 +104,12 @@ void ti_strangers_come(strangers *s, int file)
 {
     pthread_mutex_lock(&s->lock);
     connection *one = find_or_add(s, file);
-    if (one)
+    if (!one) {
+        cut_off(file);                 /* who cannot be watched cannot stay */
+    } else if (!is_still_there(one)) { /* the number was another's */
+        one->known = false;
         peer_of(file, &one->peer);
-    else
-        cut_off(file); /* who cannot be watched cannot stay */
+    }
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -124,7 +126,10 @@ void ti_strangers_know(strangers *s, int file)
 {
     pthread_mutex_lock(&s->lock);
     connection *one = find_or_add(s, file);
-    if (one) one->known = true;
+    if (one) {
+        one->known = true;
+        peer_of(file, &one->peer);
+    }
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -74,6 +74,7 @@ static tithe_status agree(tithe_comm *comm, const tithe_exchange *ex, tithe_erro
     const tithe_status status =
         d.spoilt ? ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to open an exchange.")
                  : ti_comm_agree(comm, d.text, error);
+    if (d.spoilt) ti_comm_disagree(comm, "There is not enough memory to open an exchange.");
     comm->phase = phase;
     ti_description_free(&d);
     return status;

@@ -5,7 +5,7 @@
  *
  * Counted as uplink, for each rank, is the frame given|raw of its values, and for the leader its index frame besides:
  * together one message. The paper counts 32 bits for a value, 32 for an index of the leader, and under variance 32 for
- * the energy of each rank. The way back is one raw frame, as for every scheme without --downlink. What really moves is in
+ * the energy of each rank. The way back is what the rounds bring. What moves is in
  * sent_bytes: values and partial sums without headers, the broadcast, and the gathered energies. */
 #include <math.h>
 #include <stdlib.h>

@@ -21,8 +21,9 @@ static tithe_status gather_frames(tithe_exchange *ex, float *update, tithe_error
     tithe_comm *comm = ex->config.comm;
     uint8_t *at = ex->inbox;
     tithe_status status = TITHE_OK;
-    for (unsigned r = 0; r < comm->size && !status; r++) {
+    for (unsigned r = 0; r < comm->size; r++) {
         status = ti_exchange_expect_length(r, ex->lengths[r], ex->up.capacity, error);
+        if (status) break;
         const bool here = comm_is_local(comm, r);
         ex->blocks[r] = here ? ex->workers[r - comm->first].frame : at;
         if (!here) at += ex->lengths[r];

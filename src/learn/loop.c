@@ -100,7 +100,8 @@ static void compute_gradients(run *r)
     draw_clients(r);
     const double start = clock_now();
     ti_pool_run(ti_estimate_pool(&r->estimate, numbers_in_a_step(r)), r->lane_count, compute_lane, r);
-    r->compute += clock_now() - start;
+    r->step_compute = clock_now() - start;
+    r->compute += r->step_compute;
 }
 
 /* ---- what the estimator does besides --------------------------------------------------------------------- */
@@ -323,7 +324,9 @@ static tithe_status start(run *r, tithe_error *error)
     r->started = clock_now();
     r->sums.kept_least = r->sums.speedup_least = INFINITY;
     if (r->o->resume) {
+        ti_run_pause(r);
         const tithe_status status = ti_checkpoint_load(r, error);
+        ti_run_go_on(r);
         if (!status) let_estimator(r, r->estimator->start, NULL);
         return status;
     }

@@ -45,6 +45,15 @@ double ti_run_seconds(const run *r)
     return (r->paused_at > 0 ? r->paused_at : clock_now()) - r->started;
 }
 
+/* Whoever is done first with its gradients waits for the others, and where a record comes between gradients and exchange, it does
+ * so while the clock stands still: that is training all the same. */
+static void count_late(run *r, double slowest)
+{
+    const double late = fmax(0, slowest - r->step_compute);
+    r->late += late;
+    r->started -= late;
+}
+
 /* What no phase has. Threads that encode side by side may have more of them than the clock has. */
 static double other_seconds(const run *r, const tithe_exchange_totals *t)
 {
@@ -95,7 +104,7 @@ static tithe_status add_up(run *r, overview *all, tithe_error *error)
     return status;
 }
 
-static tithe_status look_around(run *r, overview *all, double extremes[2], tithe_error *error)
+static tithe_status look_around(run *r, overview *all, double extremes[3], tithe_error *error)
 {
     const tithe_exchange_record e = r->exchange->last;
     const double ranks = e.ranks;
@@ -114,8 +123,9 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
     all->totals.sent_bytes = sent + r->file.sent_before;
     extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
     extremes[1] = ranks > 0 ? e.level_most : -INFINITY;
+    extremes[2] = r->step_compute;
     status = add_up(r, all, error);
-    if (!status) status = ti_comm_fold(r->comm, COMM_MAX, extremes, 2, error);
+    if (!status) status = ti_comm_fold(r->comm, COMM_MAX, extremes, 3, error);
     if (all->stopped > 0) r->stop.stopped = true; /* one wants to: all do */
     return status;
 }
@@ -124,8 +134,9 @@ static tithe_status look_around(run *r, overview *all, double extremes[2], tithe
 tithe_status ti_run_record(run *r, double loss, tithe_error *error)
 {
     size_t correct = 0;
-    double accuracy = NAN, extremes[2];
+    double accuracy = NAN, extremes[3];
     overview all;
+    const bool between = !isnan(loss) && run_is_remote(r); /* gradients, which brought it, and exchange */
     if (isnan(loss)) {
         loss = ti_run_loss(r, r->x, &correct);
         if (ti_run_classifies(r)) accuracy = (double)correct / (double)r->share->total_rows;
@@ -134,6 +145,8 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     if (ti_average_get(&r->average, r->averaged)) average_loss = ti_run_loss(r, r->averaged, NULL);
     const tithe_status status = look_around(r, &all, extremes, error);
     if (status) return status;
+    if (between) count_late(r, extremes[2]);
+    if (!r->clock.network.phases) all.totals.wait += r->late;
     const tithe_exchange_record e = r->exchange->last;
     const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
     r->last = (tithe_trace_record){
@@ -156,7 +169,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .residual = all.residual / all.ranks + none,
         .seconds = ti_run_seconds(r),
         .compute = r->compute,
-        .other = other_seconds(r, &r->exchange->totals),
+        .other = other_seconds(r, &all.totals),
         .record = r->record,
         .setup_bytes = all.set_up,
         .setup_seconds = r->set_up.seconds,

@@ -41,7 +41,8 @@ static void look_at_whole(const tithe_data *all, whole *w)
 
 /* ---- a sign of life ---------------------------------------------------------------------------------------- */
 
-/* While rank 0 is at work the others wait, and a server does, too: once a second they hear that there is more to come. */
+/* While rank 0 is at work the others wait, and a server does, too: in time they hear that there is more to come, and rank 0
+ * hears whether one of them wants to stop. */
 typedef struct at_work {
     run *r;
     const char *what;
@@ -50,24 +51,30 @@ typedef struct at_work {
     tithe_error *error;
 } at_work;
 
+/* *more_to_come becomes what rank 0 says. */
 static tithe_status tell(run *r, double *more_to_come, tithe_error *error)
 {
+    double values[] = {r->stop.asked, *more_to_come};
+    if (!run_is_remote(r)) return TITHE_OK;
     r->comm->phase = "waiting for the first rank's set-up";
-    const tithe_status status = ti_comm_fold(r->comm, COMM_ASK, more_to_come, 1, error);
+    const tithe_status status = ti_comm_fold(r->comm, COMM_ASK, values, 2, error);
     r->comm->phase = NULL;
+    if (values[0] > 0) r->stop.stopped = true; /* one wants to: all do */
+    *more_to_come = values[1];
     return status;
 }
 
 static bool go_on(void *context)
 {
     at_work *a = context;
-    if (!ti_run_progress(a->r, a->what, NAN)) return false;
-    if (run_is_remote(a->r) && clock_now() - a->told > 1) {
+    const double timeout = a->r->comm->timeout, enough = timeout > 0 ? fmin(1, timeout / 8) : 1;
+    ti_run_progress(a->r, a->what, NAN);
+    if (!a->status && clock_now() - a->told > enough) {
         double more = 1;
         a->status = tell(a->r, &more, a->error);
         a->told = clock_now();
     }
-    return !a->status;
+    return !a->status && !a->r->stop.asked && !a->r->stop.stopped;
 }
 
 static tithe_status wait_for_first_rank(run *r, tithe_error *error)
@@ -148,6 +155,8 @@ static tithe_status find_minimum(at_work *a, const tithe_problem *p, const tithe
             const double d = r->x[i] - found.x[i];
             n->distance += d * d;
         }
+        a->told = 0; /* what follows takes a while */
+        go_on(a);
         status = find_noise(r, all, found.x, n, a->error);
     }
     free(found.x);

@@ -127,7 +127,8 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
         status = ti_run_loop(&r, error); /* whoever was stopped by now still gets a record of the start */
         status = blame(&r, status, error);
         if (!status)
-            status = ti_checkpoint_save(&r, error); /* of a run that diverged, the one before is worth more */
+            status = ti_checkpoint_save(
+                &r, error); /* of one that diverged on the way, the one before is worth more */
         if (!status) status = ti_run_judge(&r, error);
         if (!status || status == TITHE_E_DIVERGED) {
             const tithe_status ended = end_together(&r, error);

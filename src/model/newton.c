@@ -108,7 +108,7 @@ static bool solve(newton *s, double rest)
 static double step(newton *s, const double *x, double norm)
 {
     double length = 1;
-    for (int i = 0; i < MAX_HALVINGS; i++, length /= 2) {
+    for (int i = 0; i < MAX_HALVINGS && ti_optimum_go_on(s->asked); i++, length /= 2) {
         memcpy(s->trial, x, s->n * sizeof *x);
         ti_add(s->n, length, s->d, s->trial);
         if (isnan(ti_objective(s->p, s->pool, s->trial, s->trial_g))) continue;

@@ -39,6 +39,7 @@ static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *x, lbfgsf
 {
     (void)n, (void)step;
     descent *s = instance;
+    ti_optimum_go_on(s->asked); /* a line search may take long; it is ended by `progress` */
     return ti_objective(s->p, s->pool, x, g);
 }
 
