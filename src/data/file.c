@@ -65,10 +65,7 @@ static tithe_status fail(data_file *f, tithe_error *error)
 /* Compressed, and so short that libarchive took it for something else. */
 static bool is_stump(const data_file *f)
 {
-    static const char *const marks[] = {"\x1f\x8b", "BZh",
-                                        "\xfd"
-                                        "7zX",
-                                        "\x28\xb5\x2f\xfd"};
+    static const char *const marks[] = {"\x1f\x8b", "BZh", "\xfd\x37zX", "\x28\xb5\x2f\xfd"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (ti_data_file_starts_with(f, marks[i], strlen(marks[i]))) return true;
     return false;

@@ -1,10 +1,10 @@
 /* The file form: what is written is read back to the bit, and what is broken is refused with its line. */
 #include <fcntl.h>
-#include <locale.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "comma.h"
 #include "report/traces.h"
 
 static tithe_trace_file *opened(const char *path, const char *name)
@@ -122,15 +122,12 @@ static void reads_back_what_was_written(void **state)
 static void numbers_have_a_point_in_every_country(void **state)
 {
     (void)state;
-    static const char *const countries[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
-    const char *found = NULL;
-    for (size_t i = 0; !found && i < 4; i++) found = setlocale(LC_NUMERIC, countries[i]);
-    if (!found) {
+    if (!set_locale_with_comma()) {
         print_message("SKIP: no locale with a decimal comma is installed\n");
         skip();
     }
     round_trip();
-    setlocale(LC_NUMERIC, "C");
+    setlocale(LC_ALL, "C");
 }
 
 static void a_record_is_there_when_append_returns(void **state)
