@@ -28,12 +28,12 @@ void ti_run_count(run *r)
 
 void ti_run_pause(run *r)
 {
-    if (!r->paused_at) r->paused_at = clock_now();
+    if (r->paused_at == 0) r->paused_at = clock_now();
 }
 
 void ti_run_go_on(run *r)
 {
-    if (!r->paused_at) return;
+    if (r->paused_at == 0) return;
     const double took = clock_now() - r->paused_at;
     r->started += took;
     r->record += took;
