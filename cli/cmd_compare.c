@@ -207,7 +207,7 @@ static void rank_all(const tithe_trace *const *traces, size_t count, standing *s
     for (size_t i = 0; i < count; i++) {
         s[i].rank = !isnan(s[i].sent);
         for (size_t j = 0; j < count && s[i].rank; j++)
-            s[i].rank += s[j].sent > s[i].sent || (s[j].sent == s[i].sent && j < i);
+            s[i].rank += s[j].sent > s[i].sent || (j < i && s[j].sent == s[i].sent);
     }
 }
 

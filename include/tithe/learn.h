@@ -148,9 +148,9 @@ typedef struct tithe_train_options {
     uint64_t seed;
     tithe_comm *comm; /* the processes that share the work, a worker in each; NULL: all workers in this one */
     unsigned threads; /* 0: as many as there are processors */
-    bool
-        no_optimum; /* do not look for f*: gap stays unknown, unless a target asks for it. Over a real transport f* is known
-                       * only if the cache of rank 0 has it, or `exact` or a target asks for it. */
+    /* Do not look for f*: gap stays unknown, unless a target asks for it. Over a real transport f* is known only if the
+     * cache of rank 0 has it, or `exact` or a target asks for it. */
+    bool no_optimum;
     const char *cache;      /* directory for f*: see model.h */
     unsigned records;       /* about how many records a run with samples leaves; 0: 400 */
     const char *checkpoint; /* a file for the state of the run (docs/checkpoint.md), by rank 0; NULL: none */

@@ -31,15 +31,15 @@ typedef struct tithe_trace_record {
     double unsent; /* total so far: sum over steps of the mean over workers of |not sent|^2 */
     /* seconds of training so far, and where they went: gradients and updates; exchange; what no phase has */
     double seconds, compute, encode, wait, transfer, decode, other;
-    double
-        record; /* seconds besides: losses and totals for records, checkpoints, looking around among processes */
+    /* seconds besides: losses and totals for records, checkpoints, looking around among processes */
+    double record;
     double setup_bytes, setup_seconds; /* before the first step: data, handshake, constants, minimum */
     /* of the link, as the messages so far say: seconds one way, bytes per second */
     double latency, bandwidth;
     double overlap;  /* seconds that sending ran beside encoding: what buckets gained */
     double messages; /* total: of the exchange, by all processes with workers */
-    double
-        leader; /* of this step, under artopk: the rank whose indices all took; NAN: nobody's, or several */
+    /* of this step, under artopk: the rank whose indices all took; NAN: nobody's, or several */
+    double leader;
     /* static or owned by the trace; "" when nothing is to be said */
     const char *scheme, *collective, *reason;
 } tithe_trace_record;

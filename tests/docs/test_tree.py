@@ -41,6 +41,11 @@ apart = set(re.findall(r"\w+\.h", comment.split("has to be included by name")[1]
 included = set(named(r'^#include "tithe/(\w+\.h)"', "include/tithe/tithe.h"))
 check(included == set(headers) - apart, f"tithe.h includes {sorted(included ^ (set(headers) - apart))} wrongly or not at all")
 
+# members in one line each: clang-format tears one whose comment is too long, which then belongs above it
+for header in headers:
+    torn = named(r"^    [\w ]+\*?$", f"include/tithe/{header}")
+    check(not torn, f"{header} has members torn over two lines: {torn}")
+
 # the README's line of schemes, against the table
 answer = subprocess.run([os.environ["TITHE"], "list", "schemes"], capture_output=True, text=True, check=True).stdout
 schemes = set(re.findall(r"^  (\S+) ", answer, re.M))
