@@ -95,13 +95,16 @@ static void print_facts(const tithe_train_facts *f, const train_settings *s)
            100 * (double)d->nonzeros / ((double)d->rows * (double)d->features), s->run.workers,
            s->run.workers == 1 ? "" : "s",
            !s->transport && s->run.comm ? " over mpi, since mpirun started them (--transport)" : "");
-    printf("%s, l2 = %.4g", f->problem->spec, f->problem->l2);
+    printf("%s", f->problem->spec);
+    if (!isnan(f->l2)) printf(", l2 = %.4g", f->l2);
     if (!isnan(c->L)) printf("; L = %.6g, L_US = %.4g, L_IS = %.4g", c->L, c->L_US, c->L_IS);
     if (!isnan(c->sigma_star)) printf("; sigma*^2 = %.3g, zeta*^2 = %.3g", c->sigma_star, c->zeta_star);
     printf("\n");
     if (!isnan(f->optimum)) printf("minimum %.10g, certified to %.1g\n", f->optimum, f->optimum_slack);
-    printf("%s up, %s back, feedback %s, scheme %s over %s, step size %.4g\n", f->codec,
-           *f->downlink ? f->downlink : "all|raw", f->feedback, f->scheme, f->collective, f->step_size);
+    printf("%s up, %s back, feedback %s, scheme %s over %s", f->codec, *f->downlink ? f->downlink : "all|raw",
+           f->feedback, f->scheme, f->collective);
+    if (!isnan(f->step_size)) printf(", step size %.4g", f->step_size);
+    printf("\n");
     const tithe_unified *u = &f->unified;
     if (!isnan(u->A)) {
         printf("A = %.4g, B = %.4g, C = %.4g, ", u->A, u->B, u->C);

@@ -246,6 +246,7 @@ static tithe_status save(const passage *p, double *accounts)
 tithe_status ti_checkpoint_save(run *r, tithe_error *error)
 {
     if (!r->o->checkpoint || r->file.saved == r->step) return TITHE_OK;
+    if (r->set_up.cut) return TITHE_OK; /* whoever went on from it would go on without the penalty */
     ti_run_pause(r);
     checkpoint_file file = {0};
     const bool writes = r->comm->first == 0;

@@ -119,7 +119,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
     r->facts.unified = r->estimator->unified(L, script, sigma, n, r->m);
     if (isnan(r->steps.start)) {
         if (!isfinite(L)) { /* no theory for this model: what people start with */
-            r->steps.start = 0.1;
+            if (!r->stop.stopped) r->steps.start = 0.1;
         } else {
             r->steps.start = r->estimator->step_size(L, script, n, r->m);
             const bool unbiased =
@@ -274,7 +274,7 @@ static void fill_facts(run *r)
     f->features = r->share->features;
     f->workers = chosen.workers;
     f->seed = chosen.seed;
-    f->l2 = r->problem.l2;
+    f->l2 = r->set_up.cut ? NAN : r->problem.l2;
     snprintf(f->data_name, sizeof f->data_name, "%s", r->share->name);
     snprintf(f->model, sizeof f->model, "%s", r->problem.spec);
     snprintf(f->codec, sizeof f->codec, "%s", chosen.codec);

@@ -46,6 +46,7 @@ typedef struct run_file {
 typedef struct run_set_up {
     double sent; /* bytes */
     double seconds;
+    bool cut; /* it was stopped before the penalty was known */
 } run_set_up;
 
 /* Sums over the steps (run_totals.c; a checkpoint saves and loads them). */

@@ -178,14 +178,17 @@ static tithe_status find_numbers(at_work *a, const tithe_data *all, numbers *n)
         ti_run_progress(r, a->what, NAN);
         status = ti_smoothness(&p, r->pool, &asked, &n->L, a->error);
     }
-    if (isnan(n->l2)) n->l2 = n->L > 0 ? n->L / 1e4 : 0;
+    const bool cut = wants_L(r) && (r->stop.asked || r->stop.stopped);
+    if (cut) n->L = NAN; /* the search has ended early, so what it found is too small */
+    if (isnan(n->l2) && !cut) n->l2 = n->L > 0 ? n->L / 1e4 : 0;
     p.l2 = n->l2;
     return status ? status : find_minimum(a, &p, all, n);
 }
 
 static void take(run *r, const numbers *n)
 {
-    r->problem.l2 = n->l2;
+    r->set_up.cut = isnan(n->l2);
+    r->problem.l2 = r->set_up.cut ? 0 : n->l2;
     r->constants = (tithe_constants){.L = n->L,
                                      .L_mean = NAN,
                                      .L_US = NAN,

@@ -1,5 +1,7 @@
 /* test_setup.c - what a run finds out before its first step: the same numbers for any workers, split and transport, found by rank 0
  * while the others wait, for longer than any one wait may take. */
+#include <unistd.h>
+
 #include "queues.h"
 
 #include "tithe/learn.h"
@@ -46,7 +48,17 @@ static bool be_slow(void *context, const char *what, double done)
     return true;
 }
 
-static void run_all(process *all, double timeout, bool exact, bool slow)
+/* Rank 0 is told to stop in the middle of it. */
+static bool stop(void *context, const char *what, double done)
+{
+    (void)done;
+    process *p = context;
+    return !strstr(what, "smoothness") || p->calls++ < 3;
+}
+
+typedef bool show(void *context, const char *what, double done);
+
+static void run_all(process *all, double timeout, bool exact, show *first, const char *checkpoint)
 {
     network net;
     network_open(&net, RANKS);
@@ -58,7 +70,8 @@ static void run_all(process *all, double timeout, bool exact, bool slow)
         all[r].options.comm = all[r].comm;
         all[r].options.exact = exact;
         all[r].options.context = &all[r];
-        if (slow && r == 0) all[r].options.progress = be_slow;
+        all[r].options.checkpoint = checkpoint;
+        if (r == 0) all[r].options.progress = first;
     }
     for (unsigned r = 0; r < RANKS; r++)
         assert_int_equal(pthread_create(&all[r].thread, NULL, train, &all[r]), 0);
@@ -72,7 +85,7 @@ static void waiting_is_no_failure(void **state)
 {
     (void)state;
     static process all[RANKS];
-    run_all(all, 4, false, true); /* CALLS / 2 = 6 seconds */
+    run_all(all, 4, false, be_slow, NULL); /* CALLS / 2 = 6 seconds */
     assert_true(all[0].calls >= CALLS);
 }
 
@@ -104,7 +117,7 @@ static void numbers_are_those_of_the_data(void **state)
         }
     o = options_of(RANKS);
     assert_int_equal(tithe_train_run(&o, &other, &error), TITHE_OK);
-    run_all(all, 60, true, false);
+    run_all(all, 60, true, NULL, NULL);
     for (unsigned r = 0; r < RANKS; r++) {
         const tithe_train_facts *here = &all[r].result.facts, *there = &other.facts;
         assert_true(same(here->constants.L, there->constants.L));
@@ -125,7 +138,7 @@ static void what_is_not_needed_is_not_found(void **state)
 {
     (void)state;
     static process all[RANKS];
-    run_all(all, 60, false, false);
+    run_all(all, 60, false, NULL, NULL);
     for (unsigned r = 0; r < RANKS; r++) {
         assert_true(isnan(all[r].result.facts.optimum) && isnan(all[r].result.last.gap));
         assert_true(all[r].result.facts.constants.L > 0);
@@ -143,10 +156,34 @@ static void what_is_not_needed_is_not_found(void **state)
     assert_non_null(strstr(error.text, "`exact`"));
 }
 
+/* What was not found is not known; and nobody goes on from a checkpoint with half of it. */
+static void what_was_not_found_is_not_kept(void **state)
+{
+    (void)state;
+    static process all[RANKS], one;
+    char folder[] = "/tmp/tithe-setup-XXXXXX", file[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/file", folder);
+    run_all(all, 60, true, stop, file);
+    one = (process){.options = options_of(2)};
+    one.options.checkpoint = file;
+    one.options.average = "weighted";
+    one.options.progress = stop;
+    one.options.context = &one;
+    assert_int_equal(tithe_train_run(&one.options, &one.result, &one.error), TITHE_OK);
+    for (unsigned r = 0; r <= RANKS; r++) {
+        const tithe_train_result *result = r < RANKS ? &all[r].result : &one.result;
+        assert_true(result->stopped && result->steps == 0 && isfinite(result->last.loss));
+        assert_true(isnan(result->facts.constants.L) && isnan(result->facts.l2));
+        assert_true(isnan(result->facts.step_size));
+    }
+    assert_int_equal(rmdir(folder), 0); /* it is empty */
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(waiting_is_no_failure),
-                                       cmocka_unit_test(numbers_are_those_of_the_data),
-                                       cmocka_unit_test(what_is_not_needed_is_not_found)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiting_is_no_failure), cmocka_unit_test(numbers_are_those_of_the_data),
+        cmocka_unit_test(what_is_not_needed_is_not_found), cmocka_unit_test(what_was_not_found_is_not_kept)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
