@@ -107,7 +107,7 @@ static tithe_status bad_news(const zmq_state *s, const wire_arrival *a, tithe_er
 {
     char name[24];
     transport_fail(error, TITHE_E_PEER, a->from, "%s gave up: %.*s", name_of(s, a->from, name, sizeof name),
-                   (int)a->body->length, (const char *)a->body->bytes);
+                   zmq_text_length(a->body), (const char *)a->body->bytes);
     if (error && error->text[0] == 'r') error->text[0] = 'R';
     if (error && error->text[0] == 't') error->text[0] = 'T';
     return TITHE_E_PEER;

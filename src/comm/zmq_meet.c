@@ -225,7 +225,7 @@ static tithe_status read_answer(zmq_state *s, const tithe_zmq_options *o, const 
     const wire_body *body = a->body;
     if (a->kind == GIVE_UP)
         return transport_fail(error, TITHE_E_MISMATCH, 0, "The server at %.60s says: %.*s", o->endpoint,
-                              (int)body->length, (const char *)body->bytes);
+                              zmq_text_length(body), (const char *)body->bytes);
     if (a->to >= s->size || body->length != NUMBER_BYTES + (size_t)s->size * MAX_ADDRESS)
         return transport_fail(error, TITHE_E_MISMATCH, 0, "The server's welcome makes no sense.");
     s->rank = a->to;

@@ -58,6 +58,13 @@ tithe_status ti_zmq_wait(const zmq_state *s, void *const *sockets, size_t count,
 /* Wait for anything to arrive, and sort it: messages into their queues, what strangers say into none. */
 tithe_status ti_zmq_pump(zmq_state *s, double seconds, tithe_error *error);
 
+/* How much of a text that somebody has sent goes into a sentence: it may be longer than an int can say. */
+static inline int zmq_text_length(const wire_body *text)
+{
+    enum { MAX_LETTERS = 200 };
+    return text->length < MAX_LETTERS ? (int)text->length : MAX_LETTERS;
+}
+
 /* The rank that has this name on the listener; more than `size`: none. */
 unsigned ti_zmq_rank_of(const zmq_state *s, const wire_name *name);
 
