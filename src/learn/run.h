@@ -104,7 +104,6 @@ typedef struct run {
     double started, paused_at; /* the clock of `seconds`; 0: it runs */
     double compute, record;    /* seconds: gradients and updates; while it stood still */
     double step_compute;       /* of `compute`, the gradients of the last step */
-    double late;               /* seconds that others took longer for theirs, while the clock stood still */
     double shown;              /* when progress was shown last */
     double first_loss;
     double gamma;

@@ -46,12 +46,13 @@ double ti_run_seconds(const run *r)
 }
 
 /* Whoever is done first with its gradients waits for the others, and where a record comes between gradients and exchange, it does
- * so while the clock stands still: that is training all the same. */
-static void count_late(run *r, double slowest)
+ * so while the clock stands still: those seconds are training all the same. */
+static double count_late(run *r, double slowest)
 {
-    const double late = fmax(0, slowest - r->step_compute);
-    r->late += late;
-    r->started -= late;
+    const double late = fmin(fmax(0, slowest - r->step_compute), clock_now() - r->paused_at);
+    r->paused_at += late;
+    r->exchange->totals.wait += late;
+    return late;
 }
 
 /* What no phase has. Threads that encode side by side may have more of them than the clock has. */
@@ -145,8 +146,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     if (ti_average_get(&r->average, r->averaged)) average_loss = ti_run_loss(r, r->averaged, NULL);
     const tithe_status status = look_around(r, &all, extremes, error);
     if (status) return status;
-    if (between) count_late(r, extremes[2]);
-    if (!r->clock.network.phases) all.totals.wait += r->late;
+    if (between) all.totals.wait += count_late(r, extremes[2]);
     const tithe_exchange_record e = r->exchange->last;
     const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
     r->last = (tithe_trace_record){
