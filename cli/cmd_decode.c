@@ -84,7 +84,7 @@ static int decode(const char *in, const char *out, const decode_options *o, deco
     const double max = (double)tithe_data_max_memory(&o->run.reading);
     if (bytes > max)
         return text_fail(
-            "'%s' stands for %s coordinates, which take %.0f MB of memory and not the %.0f MB that they "
+            "'%s' stands for %s coordinates, which take %.6g MB of memory and not the %.6g MB that they "
             "may: if you trust it, add --max-memory %.0fMB",
             name, text_group(h.n).text, bytes / 1e6, max / 1e6, bytes / 1e6 + 1);
     call.scratch = s->scratch = malloc(call.scratch_size + 1);

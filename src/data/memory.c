@@ -1,4 +1,5 @@
 /* memory.c - how much memory data may take: what was stated, or a share of what the machine has. */
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ tithe_status ti_data_expect_memory(const data_rows *d, uint64_t bytes, tithe_err
     if (!d->max_bytes || bytes <= d->max_bytes) return TITHE_OK;
     const double megabytes = (double)d->max_bytes / 1e6;
     return ti_fail(error, TITHE_E_MEMORY, 0,
-                   "%.80s takes more than %.0f MB of memory: if that is what you want, allow more, such as "
+                   "%.80s takes more than %.6g MB of memory: if that is what you want, allow more, such as "
                    "`max-memory=%.0fMB`.",
-                   d->name ? d->name : "The data", megabytes, 2 * megabytes);
+                   d->name ? d->name : "The data", megabytes, ceil(2 * megabytes));
 }
