@@ -198,7 +198,7 @@ typedef struct tithe_train_facts {
     unsigned workers;
     uint64_t seed;
     char model[128];
-    double l2;
+    double l2; /* NAN: the run was stopped before it was known */
     tithe_constants constants;
     tithe_unified unified;
     double script_L; /* of the sampling that is used */
