@@ -54,7 +54,7 @@ for n in (1, 2, 3, 4, 7, 8, 16, 33, 64):
     for leader, energies in (("round-robin", 0), ("variance", 8)):
         answer = train(*common, "--codec", "topk:k=20", "--scheme", "artopk", "--leader", leader)
         statistics = (n - 1) * n * energies
-        frame = answer["sent_bytes"] / STEPS / (n - 1) - 8 * 20 - statistics / (n - 1) if n > 1 else 0  # mean, and 4 bytes of length
+        frame = answer["sent_bytes"] / STEPS / (n - 1) - 8 * 20 - statistics / (n - 1) if n > 1 else 0  # mean, and its length
         artopk = (n - 1) * (LATENCY + energies / BANDWIDTH) if energies else 0
         artopk += levels * (LATENCY + frame / BANDWIDTH) + 2 * (n - 1) * (LATENCY + 4 * math.ceil(20 / n) / BANDWIDTH)
         check(n == 1 or 20 < frame < 40, f"artopk, {n} workers: {frame} bytes of indices")
