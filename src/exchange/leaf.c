@@ -188,7 +188,7 @@ tithe_status ti_exchange_run(tithe_exchange *ex, float *update, tithe_error *err
     comm->seen.together = false; /* ranks have computed since (comm.h) */
     ex->shape.collective = ex->collective;
     ex->last.leader = -1; /* unless the scheme says who */
-    if (!ex->refusal.code) status = ex->scheme->run(ex, update, error);
+    status = ex->scheme->run(ex, update, error);
     comm->phase = NULL;
     if (status) return status;
     ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */

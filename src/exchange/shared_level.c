@@ -47,9 +47,21 @@ static tithe_status encode_worker(tithe_exchange *ex, void *level, unsigned i, e
     return TITHE_OK;
 }
 
+/* All ranks know that one refuses, and say so in their messages: a server that is none of them has not heard of it. */
+static void pass_on_refusal(tithe_exchange *ex)
+{
+    const exchange_refusal refusal = ex->refusal;
+    for (unsigned i = 0; i < ex->config.comm->local; i++)
+        if (ex->workers[i].state == WORKER_PUT) ti_refusal_put(ex, &ex->workers[i], refusal);
+    ex->refusal = (exchange_refusal){0};
+}
+
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error)
 {
     double level;
     const tithe_status status = best_level(ex, &level, error);
-    return status || ex->refusal.code ? status : ti_exchange_each(ex, encode_worker, &level, error);
+    if (status) return status;
+    if (!ex->refusal.code) return ti_exchange_each(ex, encode_worker, &level, error);
+    pass_on_refusal(ex);
+    return TITHE_OK;
 }

@@ -330,6 +330,7 @@ static const char *const methods[] = {
     "codec=topk;feedback=ec;cost=packet:payload=127,c0=0,c1=127",
     "codec=topk|sign;feedback=ec;level=shared;cost=packet:payload=127,c0=0,c1=127",
     "codec=topk;feedback=none;level=shared;scheme=gather",
+    "codec=topk|sign;feedback=ec;level=shared;scheme=star",
     "codec=natural;scheme=shards",
     "codec=natural;feedback=ec;scheme=shards;collective=ring",
     "codec=topk:keep=0.1;feedback=ec;scheme=shards",
