@@ -218,7 +218,7 @@ typedef struct tithe_exchange_totals {
     /* Sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the ranks of this process
      * add to it. */
     double unsent;
-    double skipped; /* steps; in the process of rank 0, so that a sum over all of them is right */
+    double skipped; /* steps, in the process of rank 0; 0 in others, so that a sum over all of them is right */
 } tithe_exchange_totals;
 TITHE_API void tithe_exchange_total(const tithe_exchange *ex, tithe_exchange_totals *totals);
 
