@@ -28,6 +28,9 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
     if (r->facts.buckets > 1)
         printf("%u buckets: %s messages, %.3g s of sending while the next one was encoded\n",
                r->facts.buckets, text_group((uint64_t)last->messages).text, last->overlap);
+    if (last->skipped > 0)
+        printf("%s of the steps skipped, because a gradient was not finite or too large to be sent\n",
+               text_group((uint64_t)last->skipped).text);
     if (!isnan(r->kept_mean) && r->kept_least < 1)
         printf("energy kept: %.3g on average, %.3g at least; SpeedUp(T) %.4g on average, %.4g at least\n",
                r->kept_mean, r->kept_least, r->speedup_mean, r->speedup_least);

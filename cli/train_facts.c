@@ -95,6 +95,7 @@ static const fact answers[] = {
     FACT("record_seconds", NUMBER, last.record),
     FACT("buckets", WHOLE, facts.buckets),
     FACT("messages", NUMBER, last.messages),
+    FACT("skipped", NUMBER, last.skipped),
     FACT("overlap_seconds", NUMBER, last.overlap),
     FACT("model_hash", LETTERS, model_hash),
     FACT("transport", TEXT, facts.transport),

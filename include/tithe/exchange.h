@@ -139,6 +139,8 @@ typedef struct tithe_exchange_config {
     /* Send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the update do not depend on
      * it. From the first put to finish nobody else may use the ranks. */
     bool overlap;
+    bool
+        skip_nonfinite; /* a gradient that cannot be sent skips the step, in place of ending the exchange (below) */
 } tithe_exchange_config;
 
 #define TITHE_EACH_LAYER ((size_t)-1) /* bucket_bytes: a bucket for each layer, neither fused nor cut */
@@ -167,13 +169,29 @@ TITHE_API tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const ch
                                                     const char *collective, tithe_error *error);
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
- * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as
- * it is until finish. */
+ * on a lane of its own. With a shared level, g must stay as it is until finish.
+ *
+ * gamma is the step size, the same on all ranks: the update is gamma times the mean of the gradients, and what is not sent
+ * is kept in units of the update, so that a gamma that changes does no harm to it. A host that applies momentum, Adam or
+ * weight decay to what comes back passes 1: then the update is a mean of gradients, and what is kept is in units of the gradient.
+ *
+ * ---- A gradient that cannot be sent, because it holds a NaN or an infinity, or a number that is too large for the codec, is no
+ * failure of put, since the other ranks would wait: it is taken, and finish says the same on all ranks, with a sentence that
+ * names the rank and, for a NaN or an infinity, the position.
+ *
+ *   on-nonfinite=fail (default): TITHE_E_NONFINITE or TITHE_E_RANGE. No rank takes the step, and no other one can be taken:
+ *       free the exchange. The ranks are in step, and another one can be opened over them.
+ *   on-nonfinite=skip: TITHE_E_SKIPPED. Every number of the update is NaN on all ranks, so that whoever looks at gradients after
+ *       the exchange, as a gradient scaler does, sees it everywhere; do not apply it. Residuals, aggregates and what schemes
+ *       learned are as before the step, to the bit, and the next step can be taken. It takes a copy of each residual in every step.
+ *
+ * Of several buckets the first that somebody refuses ends the step: no other one leaves, and what those before it have changed is put
+ * back. A step that is not taken is in sent_bytes, messages and seconds, and in no other total. Each exchange is for itself: a host that
+ * has several of them for one model leaves the step out in all of them. */
 TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                           double gamma, tithe_error *error);
 /* The same, layer by layer, as they become ready, in any order: a bucket goes when the last of its layers was put, and
- * those before it. All layers of a rank on one lane. Needs bucket_bytes. Earlier layers may have left when a later one is
- * refused: then, and when a bucket cannot be written, free the exchange before its ranks. */
+ * those before it. All layers of a rank on one lane. Needs bucket_bytes. */
 TITHE_API tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane,
                                                 size_t layer, const float *g, double gamma,
                                                 tithe_error *error);
@@ -182,9 +200,10 @@ TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, do
                                            tithe_error *error);
 /* After all local ranks: move the frames, and set update to what is to be subtracted from the model. */
 TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
-/* The server's part of a step, in a process that has no rank (comm.h); the update is of no use there. */
+/* The server's part of a step, in a process that has no rank (comm.h). A step that the ranks do not take is none of its failures. */
 TITHE_API tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error);
-/* All of it, for a process with one rank: g becomes the update. After a failure in the middle of it g is of no use. */
+/* All of it, for a process with one rank: g becomes the update. After a failure in the middle of it g is of no use; after
+ * TITHE_E_SKIPPED it is NaN, as above. */
 TITHE_API tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tithe_error *error);
 
 /* Four numbers that are never mixed, and what they cost; totals since create, over the ranks of this process. */
@@ -199,6 +218,7 @@ typedef struct tithe_exchange_totals {
     /* Sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the ranks of this process
      * add to it. */
     double unsent;
+    double skipped; /* steps, in the process of rank 0; 0 in others, so that a sum over all of them is right */
 } tithe_exchange_totals;
 TITHE_API void tithe_exchange_total(const tithe_exchange *ex, tithe_exchange_totals *totals);
 

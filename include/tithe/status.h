@@ -32,7 +32,8 @@ typedef enum tithe_status {
     TITHE_E_DIVERGED = 11, /* training left the numbers that make sense */
     TITHE_E_TIMEOUT = 12,  /* a wait took too long */
     TITHE_E_PEER = 13,     /* another rank failed or went away */
-    TITHE_E_STOPPED = 14   /* the caller asked to stop */
+    TITHE_E_STOPPED = 14,  /* the caller asked to stop */
+    TITHE_E_SKIPPED = 15   /* the step was skipped on all ranks, and nothing has changed (exchange.h) */
 } tithe_status;
 
 /* One sentence for a status, never NULL. The text is static. */

@@ -19,6 +19,9 @@ module tithe
      character(kind=c_char) :: text(240) = c_null_char
   end type
 
+  ! with on-nonfinite=skip: the step was skipped on all ranks, and the update is NaN (exchange.h)
+  integer(c_int), parameter :: TITHE_E_SKIPPED = 15
+
   ! ---- groups of ranks: comm.h, transport.h, serve.h ----------------------------------------------------------------
 
   interface

@@ -40,6 +40,7 @@ typedef struct tithe_trace_record {
     double messages; /* total: of the exchange, by all processes with workers */
     /* of this step, under artopk: the rank whose indices all took; NAN: nobody's, or several */
     double leader;
+    double skipped; /* total: steps that were not taken, because a gradient could not be sent (exchange.h) */
     /* static or owned by the trace; "" when nothing is to be said */
     const char *scheme, *collective, *reason;
 } tithe_trace_record;

@@ -314,9 +314,10 @@ static tithe_status read_pieces(void *o, const tithe_option *table, char *text, 
         if (end) *end = 0;
         if (equals && end && equals > end) equals = NULL;
         if (equals) *equals = 0;
+        for (char *c = at; *c; c++) *c = *c == '_' ? '-' : *c; /* as languages without '-' in names have it */
         const tithe_option *row = ti_option_in(table, at);
         if (!row) {
-            char list[160];
+            char list[190];
             list_keys(table, list, sizeof list);
             return ti_fail(error, TITHE_E_SPEC, (size_t)(at - text),
                            "There is no option '%.30s': there are %s.", at, list);

@@ -29,6 +29,7 @@ const char *tithe_status_text(tithe_status status)
     case TITHE_E_TIMEOUT: return "A wait took longer than its timeout.";
     case TITHE_E_PEER: return "Another rank failed or went away.";
     case TITHE_E_STOPPED: return "It was stopped by hand.";
+    case TITHE_E_SKIPPED: return "The step was skipped on all ranks, since one could not send its gradient.";
     }
     return "Unknown status.";
 }

@@ -27,9 +27,9 @@ typedef struct artopk {
 tithe_status ti_artopk_open_values(tithe_exchange *ex, artopk *a, tithe_error *error);
 /* The longest frame of an owner, of so many values that are not raw. */
 double ti_artopk_part_length(const tithe_codec *codec, size_t count, unsigned ranks);
-/* Take the values of all local ranks at the indices, and clear what is kept there. */
-tithe_status ti_artopk_take(tithe_exchange *ex, artopk *a, tithe_error *error);
-/* a->values becomes the sum of all ranks, or what its owners could say of it; the rest stays with them. */
+/* Take the values of all local ranks at the indices, and clear what is kept there. Of one that refuses they are NaN. */
+void ti_artopk_take(tithe_exchange *ex, artopk *a);
+/* a->values becomes the sum of all ranks, or what its owners could say of it; the rest stays with them. Or somebody refuses. */
 tithe_status ti_artopk_sum(tithe_exchange *ex, artopk *a, tithe_error *error);
 
 #endif

@@ -53,20 +53,14 @@ tithe_status ti_artopk_open_values(tithe_exchange *ex, artopk *a, tithe_error *e
                    comm->local);
 }
 
-tithe_status ti_artopk_take(tithe_exchange *ex, artopk *a, tithe_error *error)
+void ti_artopk_take(tithe_exchange *ex, artopk *a)
 {
-    for (unsigned i = 0; i < ex->config.comm->local; i++) /* all are looked at before anything is changed */
-        for (size_t j = 0; j < a->count; j++) {
-            a->values[i][j] = ex->workers[i].residual[a->indices[j]];
-            if (!isfinite(a->values[i][j]))
-                return ti_fail(
-                    error, TITHE_E_RANGE, a->indices[j],
-                    "Rank %u: e + gamma*g is too large for a number at position %u: scale the loss down.",
-                    ex->config.comm->first + i, (unsigned)a->indices[j]);
-        }
     for (unsigned i = 0; i < ex->config.comm->local; i++)
-        for (size_t j = 0; j < a->count; j++) ex->workers[i].residual[a->indices[j]] = 0;
-    return TITHE_OK;
+        for (size_t j = 0; j < a->count; j++) {
+            float *kept = ex->workers[i].residual + a->indices[j];
+            a->values[i][j] = ex->workers[i].refusal.code ? NAN : *kept;
+            *kept = 0;
+        }
 }
 
 /* ---- values that are quantized ------------------------------------------------------------------------- */
@@ -76,7 +70,7 @@ static tithe_call part_call(const tithe_exchange *ex, unsigned owner)
     return ti_exchange_call(ex, owner, ex->lanes[0].scratch, ex->up.scratch_size);
 }
 
-/* The owner's frame of its sum; what the frame does not say goes back into what the owner keeps. */
+/* The owner's frame of its sum, or that of a refusal; what the frame does not say goes back into what the owner keeps. */
 static tithe_status encode_part(tithe_exchange *ex, artopk *a, unsigned owner, tithe_error *error)
 {
     const unsigned i = owner - ex->config.comm->first;
@@ -85,10 +79,16 @@ static tithe_status encode_part(tithe_exchange *ex, artopk *a, unsigned owner, t
     if (many == 0) return TITHE_OK;
     float *sum = a->values[i] + from;
     tithe_frame_info info;
+    tithe_error why = {0};
     const tithe_call call = part_call(ex, owner);
     tithe_status status =
-        tithe_encode(a->part, &call, sum, many, ex->blocks[owner], a->frame_room, &info, error);
-    if (!status && info.bytes != ex->lengths[owner])
+        tithe_encode(a->part, &call, sum, many, ex->blocks[owner], a->frame_room, &info, &why);
+    if (status) {
+        const exchange_refusal refusal = ti_refusal_of(owner, true, status, &why);
+        ti_refusal_write(&refusal, ex->blocks[owner], ex->lengths[owner]);
+        return TITHE_OK;
+    }
+    if (info.bytes != ex->lengths[owner])
         status = ti_fail(error, TITHE_E_SPEC, 0,
                          "The length of %s depends on the data: take raw, bf16, natural or f16.",
                          tithe_codec_spec(a->part));
@@ -102,7 +102,7 @@ static tithe_status decode_part(tithe_exchange *ex, artopk *a, unsigned owner, t
 {
     const size_t from = tithe_part_begin(a->count, ex->config.comm->size, owner);
     const size_t many = coll_part(a->count, ex->config.comm->size, owner);
-    if (many == 0) return TITHE_OK;
+    if (many == 0 || ti_refusal_note(ex, ex->blocks[owner], ex->lengths[owner])) return TITHE_OK;
     for (size_t j = 0; j < many; j++) a->values[0][from + j] = 0;
     const tithe_call call = part_call(ex, owner);
     return tithe_decode_add(a->part, &call, ex->blocks[owner], ex->lengths[owner], 1, a->values[0] + from,
@@ -126,6 +126,11 @@ static tithe_status sum_by_owners(tithe_exchange *ex, artopk *a, tithe_error *er
 
 tithe_status ti_artopk_sum(tithe_exchange *ex, artopk *a, tithe_error *error)
 {
-    if (a->part) return sum_by_owners(ex, a, error);
-    return tithe_all_reduce(ex->config.comm, ex->collective, a->values, a->count, ex->sum, error);
+    const tithe_status status =
+        a->part ? sum_by_owners(ex, a, error)
+                : tithe_all_reduce(ex->config.comm, ex->collective, a->values, a->count, ex->sum, error);
+    if (status) return status;
+    /* by NaN in the sum, or because an owner could not write it; of no values at all nobody can tell */
+    const bool refused = ex->refusal.code || (a->count && isnan(a->values[0][0]));
+    return refused || a->count == 0 ? ti_refusal_ask(ex, refused, error) : TITHE_OK;
 }

@@ -3,7 +3,10 @@
  * Why: a message has a latency, so short layers go together; and a long vector need not be encoded to its end before its
  * beginning leaves. With `overlap` a courier finishes bucket b while the caller puts bucket b + 1. It is the only one
  * that touches the ranks then, and it takes the buckets in one order, the same everywhere, so the update has the same
- * bits with and without it. */
+ * bits with and without it.
+ *
+ * The first bucket that somebody refuses ends the step on all ranks: no other one goes, and what those before it have
+ * changed is put back. */
 #include "exchange/buckets.h"
 
 #include <stdatomic.h>
@@ -29,8 +32,6 @@ struct exchange_buckets {
     float **staged;   /* of each local rank: layers of fused buckets, which have to lie side by side */
     bool *put;        /* of each local rank and layer: was it put one by one, in this step? */
     unsigned served;
-    atomic_bool broken; /* a bucket could not be put after others were: there is no way back */
-    tithe_error failed; /* of a step that others have heard half of; from then on all fail. Code 0: none */
 };
 
 /* ---- where they begin ---------------------------------------------------------------------------------------- */
@@ -101,11 +102,17 @@ static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, floa
     return TITHE_OK;
 }
 
+/* Refused by somebody: TITHE_E_SKIPPED, whatever will come of it. */
+static tithe_status send_bucket(const bucket *b, float *update, tithe_error *error)
+{
+    const tithe_status status = ti_exchange_run(b->ex, update + b->begin, error);
+    return !status && b->ex->refusal.code ? TITHE_E_SKIPPED : status;
+}
+
 static tithe_status carry(void *context, unsigned i, tithe_error *error)
 {
     const tithe_exchange *ex = context;
-    const bucket *b = &ex->buckets->all[i];
-    return tithe_exchange_finish(b->ex, ex->buckets->update + b->begin, error);
+    return send_bucket(&ex->buckets->all[i], ex->buckets->update, error);
 }
 
 static tithe_status make_all(tithe_exchange *ex, const size_t *begins, float **residual, tithe_error *error)
@@ -192,32 +199,12 @@ static void count_rank(struct exchange_buckets *s, bucket *b)
         ti_courier_ready(s->courier, (unsigned)(b - s->all));
 }
 
-/* Other ranks may have heard of the buckets before this one, so there is no way back from here. */
 static tithe_status put_bucket(tithe_exchange *ex, bucket *b, unsigned rank, unsigned lane, const float *g,
                                double gamma, tithe_error *error)
 {
-    struct exchange_buckets *s = ex->buckets;
     const tithe_status status = tithe_exchange_put(b->ex, rank, lane, g, gamma, error);
-    if (!status) {
-        count_rank(s, b);
-        return TITHE_OK;
-    }
-    bool first = b == s->all;
-    for (size_t l = 0; l < ex->config.layer_count; l++)
-        first = first && !s->put[(rank - ex->config.comm->first) * ex->config.layer_count + l];
-    if (first) return status; /* nothing has happened yet */
-    atomic_store(&s->broken, true);
-    if (s->courier) ti_courier_break(s->courier);
+    if (!status) count_rank(ex->buckets, b);
     return status;
-}
-
-/* Once it has failed, it fails: what others took for a step cannot be taken back. */
-static tithe_status fail_again(struct exchange_buckets *s, tithe_error *error)
-{
-    if (s->failed.code && error) *error = s->failed;
-    if (s->failed.code || !atomic_load(&s->broken)) return s->failed.code;
-    return ti_fail(error, TITHE_E_ARGUMENT, 0,
-                   "A bucket could not be put after others had left: free the exchange, and open another.");
 }
 
 static exchange_worker *worker_of(tithe_exchange *ex, unsigned rank)
@@ -240,9 +227,7 @@ static tithe_status expect_no_layers(const tithe_exchange *ex, unsigned rank, ti
 static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
                         tithe_error *error)
 {
-    tithe_status status = fail_again(ex->buckets, error);
-    if (!status) status = expect_no_layers(ex, rank, error);
-    if (!status) status = ti_exchange_expect_finite(g, ex->n, error); /* before anything is sent */
+    tithe_status status = expect_no_layers(ex, rank, error);
     for (unsigned i = 0; i < ex->buckets->count && !status; i++) {
         bucket *b = &ex->buckets->all[i];
         status = put_bucket(ex, b, rank, lane, g + b->begin, gamma, error);
@@ -292,9 +277,7 @@ static tithe_status put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, 
     size_t begin = 0, left = count;
     for (size_t l = 0; l < layer; l++) begin += layers[l];
     const size_t end = begin + layers[layer];
-    tithe_status status = fail_again(s, error);
-    if (!status) status = ti_exchange_expect_finite(g, end - begin, error);
-    if (!status) status = note_layer(ex, rank, layer, gamma, put, error);
+    tithe_status status = note_layer(ex, rank, layer, gamma, put, error);
     for (unsigned i = 0; i < s->count && !status && begin < end; i++) {
         bucket *b = &s->all[i];
         if (b->begin + b->ex->n <= begin || b->begin >= end) continue;
@@ -313,8 +296,7 @@ static tithe_status put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, 
 
 static tithe_status skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error)
 {
-    tithe_status status = fail_again(ex->buckets, error);
-    if (!status) status = expect_no_layers(ex, rank, error);
+    tithe_status status = expect_no_layers(ex, rank, error);
     for (unsigned i = 0; i < ex->buckets->count && !status; i++) {
         bucket *b = &ex->buckets->all[i];
         status = tithe_exchange_skip(b->ex, rank, gamma, error);
@@ -356,27 +338,15 @@ static tithe_status finish_all(tithe_exchange *ex, float *update, double *hidden
         if (!status) memcpy(update, s->update, ex->n * sizeof *update);
         return status;
     }
-    for (unsigned i = 0; i < s->count && !status; i++)
-        status = tithe_exchange_finish(s->all[i].ex, update + s->all[i].begin, error);
+    for (unsigned i = 0; i < s->count && !status; i++) status = send_bucket(&s->all[i], update, error);
     return status;
 }
 
-static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error)
+/* The next step begins. */
+static void begin_anew(tithe_exchange *ex)
 {
     struct exchange_buckets *s = ex->buckets;
     const unsigned local = ex->config.comm->local;
-    tithe_error own = {0};
-    if (!error) error = &own;
-    tithe_status status = fail_again(s, error);
-    if (!status) status = expect_everybody(ex, error);
-    if (status) return status;
-    double hidden = 0;
-    status = finish_all(ex, update, &hidden, error);
-    if (status) {
-        s->failed = *error;
-        s->failed.code = status;
-        return status;
-    }
     for (unsigned i = 0; i < local; i++) ex->workers[i].state = WORKER_IDLE;
     memset(s->put, 0, local * ex->config.layer_count * sizeof *s->put);
     for (unsigned i = 0; i < s->count; i++) {
@@ -385,9 +355,59 @@ static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error
         ti_counters_add(&ex->totals, of_bucket);
         *of_bucket = (tithe_exchange_totals){.size = sizeof *of_bucket};
     }
-    ex->totals.overlap += hidden;
-    ti_exchange_record(ex);
+    s->served = 0;
     ex->step++;
+}
+
+/* Of a step that is not taken only bytes and seconds count. */
+static void forget_messages(tithe_exchange_totals *t)
+{
+    *t = (tithe_exchange_totals){.size = t->size,
+                                 .sent_bytes = t->sent_bytes,
+                                 .sent_messages = t->sent_messages,
+                                 .encode = t->encode,
+                                 .wait = t->wait,
+                                 .transfer = t->transfer,
+                                 .decode = t->decode};
+}
+
+/* The step is not taken, by no bucket. */
+static void drop(tithe_exchange *ex)
+{
+    const struct exchange_buckets *s = ex->buckets;
+    for (unsigned i = 0; i < s->count; i++) {
+        exchange_refusal *r = &s->all[i].ex->refusal;
+        if (r->code) {
+            ex->refusal = *r;
+            if (r->position != REFUSAL_NOWHERE) ex->refusal.position += (uint32_t)s->all[i].begin;
+        }
+        *r = (exchange_refusal){0};
+        ti_refusal_drop(s->all[i].ex, ex->step);
+        forget_messages(&s->all[i].ex->totals);
+    }
+    begin_anew(ex);
+}
+
+static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    tithe_error own = {0};
+    if (!error) error = &own;
+    tithe_status status = expect_everybody(ex, error);
+    if (status) return status;
+    double hidden = 0;
+    status = finish_all(ex, update, &hidden, error);
+    ex->totals.overlap += hidden;
+    if (status == TITHE_E_SKIPPED) {
+        drop(ex);
+        return ti_refusal_end(ex, update, error);
+    }
+    if (status) {
+        ex->failed = *error;
+        ex->failed.code = status;
+        return status;
+    }
+    ti_exchange_record(ex);
+    begin_anew(ex);
     return TITHE_OK;
 }
 
@@ -396,8 +416,10 @@ static tithe_status serve(tithe_exchange *ex, tithe_error *error)
     struct exchange_buckets *s = ex->buckets;
     const tithe_status status = tithe_exchange_serve(s->all[s->served].ex, error);
     if (status) return status;
-    s->served = (s->served + 1) % s->count;
-    if (s->served == 0) ex->step++;
+    if (s->all[s->served].ex->refusal.code)
+        drop(ex); /* the workers send no other bucket of this step */
+    else if (++s->served == s->count)
+        begin_anew(ex);
     return TITHE_OK;
 }
 

@@ -18,7 +18,6 @@ struct courier {
     unsigned count;
     unsigned next; /* bucket that goes next */
     bool busy, stop;
-    bool broken; /* a step was left half done: nothing goes any more */
     bool *ready;
     double *began, *ended; /* of each bucket in this round */
     tithe_status status;   /* of this round */
@@ -27,7 +26,7 @@ struct courier {
 
 static bool has_work(const courier *c)
 {
-    return c->next < c->count && c->ready[c->next] && !c->status && !c->broken;
+    return c->next < c->count && c->ready[c->next] && !c->status;
 }
 
 static void *carry_all(void *context)
@@ -132,12 +131,4 @@ tithe_status ti_courier_await(courier *c, double *hidden, tithe_error *error)
     begin_round(c);
     pthread_mutex_unlock(&c->lock);
     return status;
-}
-
-void ti_courier_break(courier *c)
-{
-    pthread_mutex_lock(&c->lock);
-    c->broken = true;
-    while (c->busy) pthread_cond_wait(&c->changed, &c->lock);
-    pthread_mutex_unlock(&c->lock);
 }

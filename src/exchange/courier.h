@@ -19,8 +19,5 @@ void ti_courier_ready(courier *c, unsigned bucket);
 /* Wait until all are carried, or one failed; then the next round begins. *hidden is for how many seconds it carried while
  * nobody waited for it. */
 tithe_status ti_courier_await(courier *c, double *hidden, tithe_error *error);
-/* Something went wrong here, and others may already have been told half of it: wait until it carries nothing, and carry
- * nothing any more. */
-void ti_courier_break(courier *c);
 
 #endif

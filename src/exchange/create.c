@@ -46,7 +46,7 @@ static exchange_way make_way(const tithe_exchange *ex, const tithe_codec *codec,
                           .tuner = tuner,
                           .count_paper = ex->config.count_paper,
                           .n = ex->n,
-                          .capacity = larger(tithe_codec_bound(codec, ex->n), 1),
+                          .capacity = larger(tithe_codec_bound(codec, ex->n), REFUSAL_BYTES),
                           .scratch_size = tithe_codec_scratch(codec, ex->n),
                           .tuner_scratch_size = tuner->scratch(codec, ex->n)};
 }
@@ -68,6 +68,8 @@ static bool make_worker(const tithe_exchange *ex, const exchange_way *way, const
     if (framed) w->frame = exchange_room(way->capacity, 1, &enough);
     if (way->feedback->keeps)
         w->residual = slice ? (float *)slice : exchange_room(ex->n, sizeof(float), &enough);
+    if (way->feedback->keeps && ex->config.skip_nonfinite)
+        w->before.numbers = exchange_room(ex->n, sizeof(float), &enough);
     return enough;
 }
 
@@ -113,6 +115,16 @@ static bool make_inbox(tithe_exchange *ex)
     if (!exchange_is_remote(ex)) return enough;
     ex->inbox_size = larger(ex->up.capacity * (ex->scheme->gathers ? size : 1), ex->n * sizeof(float));
     ex->inbox = exchange_room(ex->inbox_size, 1, &enough);
+    return enough;
+}
+
+/* A bucket may have been sent, and what it keeps have changed, when a later one is refused. */
+static bool make_copies(tithe_exchange *ex)
+{
+    bool enough = true;
+    if (!ex->sliced || !ex->config.skip_nonfinite) return true;
+    ex->learned_before = exchange_room(tithe_exchange_learned(ex, NULL), sizeof(double), &enough);
+    if (ex->aggregate) ex->aggregate_before.numbers = exchange_room(ex->n, sizeof(float), &enough);
     return enough;
 }
 
@@ -226,6 +238,7 @@ tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_
     made->sliced = slice != NULL;
     status = make_room(made, slice, error);
     if (!status && made->scheme->open) status = made->scheme->open(made, error);
+    if (!status && !make_copies(made)) status = fail_memory(made, error);
     if (status)
         tithe_exchange_free(made);
     else

@@ -4,10 +4,18 @@
 #include "base/sized.h"
 #include "exchange/exchange.h"
 
+/* Once it has failed, it fails: what others took for a step cannot be taken back. */
+static tithe_status fail_again(const tithe_exchange *ex, tithe_error *error)
+{
+    if (ex->failed.code && error) *error = ex->failed;
+    return ex->failed.code;
+}
+
 /* ---- gradients in ---------------------------------------------------------------------------------------- */
 
 static tithe_status find_worker(tithe_exchange *ex, unsigned rank, exchange_worker **w, tithe_error *error)
 {
+    if (ex->failed.code) return fail_again(ex, error);
     if (!comm_is_local(ex->config.comm, rank))
         return ti_fail(error, TITHE_E_ARGUMENT, rank, "Rank %u does not live in this process.", rank);
     *w = &ex->workers[rank - ex->config.comm->first];
@@ -61,7 +69,7 @@ tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma
 
 tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error)
 {
-    return ex->kind->finish(ex, update, error);
+    return ex->failed.code ? fail_again(ex, error) : ex->kind->finish(ex, update, error);
 }
 
 tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error)

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "comm/comm.h"
+#include "exchange/refusal.h"
 #include "tithe/exchange.h"
 
 typedef enum worker_state { WORKER_IDLE, WORKER_PUT, WORKER_SKIPS } worker_state;
@@ -33,6 +34,8 @@ typedef struct exchange_worker {
     double energy, sent, unsent; /* |x|^2, |C(x)|^2, |x - C(x)|^2, where they are measured */
     double gamma;                /* with which it was put */
     const char *reason;
+    exchange_refusal refusal; /* of its gradient, in this step */
+    exchange_copy before;     /* of its residual */
     /* a shared level is known only when all ranks were put: what is needed to encode then */
     const float *g;
     double *curve, *costs;
@@ -122,9 +125,14 @@ struct tithe_exchange {
     struct exchange_opened *opened; /* what was made from text; NULL: all is the caller's (open.c) */
     tithe_codec *raw;               /* all|raw, for what is not compressed */
     size_t raw_bytes;               /* of its frames */
-    float *aggregate; /* where the feedback aggregates: the mean of what all ranks sent so far */
-    float *sum;       /* the server's */
-    uint8_t *inbox;   /* inbox_size bytes for frames of other processes, where there are any */
+    float *aggregate;         /* where the feedback aggregates: the mean of what all ranks sent so far */
+    exchange_refusal refusal; /* of this step, as all ranks know it */
+    tithe_error failed;       /* why no step can be taken any more. Code 0: they can */
+    exchange_copy aggregate_before; /* of a bucket, where others may refuse after it was sent; */
+    double *learned_before;         /* likewise what scheme and tuner learned, before step learned_at */
+    uint32_t learned_at;
+    float *sum;     /* the server's */
+    uint8_t *inbox; /* inbox_size bytes for frames of other processes, where there are any */
     size_t inbox_size;
     uint8_t **blocks; /* of all ranks, for collectives */
     size_t *lengths;
@@ -149,6 +157,8 @@ static inline tithe_exchange *ti_exchange_part(const tithe_exchange *ex, unsigne
     return ex->kind->part(ex, i);
 }
 
+/* All of finish for an exchange that sends its vector whole, but for what becomes of a refusal (leaf.c). */
+tithe_status ti_exchange_run(tithe_exchange *ex, float *update, tithe_error *error);
 /* An exchange that sends its vector whole (create.c). */
 tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_t n,
                                       const exchange_slice *slice, tithe_exchange **ex, tithe_error *error);
@@ -220,7 +230,8 @@ static inline void *exchange_room(size_t count, size_t size, bool *enough)
     return p;
 }
 
-/* Add the message of one rank, wherever it came from, to y, times weight. */
+/* Add the message of one rank, wherever it came from, to y, times weight. One that is a refusal adds nothing, and is noted in
+ * ex->refusal. */
 tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length,
                                 double weight, float *y, tithe_error *error);
 

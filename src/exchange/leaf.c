@@ -28,15 +28,28 @@ static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const floa
     return TITHE_OK;
 }
 
+/* e + gamma g, which may be too large for a number where neither of them is. */
+static tithe_status form_whole(tithe_exchange *ex, exchange_worker *w, const tithe_feedback_call *c,
+                               tithe_error *error)
+{
+    const float *x = ex->up.feedback->form(c);
+    const size_t bad = ti_kernels()->find_nonfinite(x, ex->n);
+    if (bad < ex->n)
+        return ti_fail(error, isfinite(c->g[bad]) ? TITHE_E_RANGE : TITHE_E_NONFINITE, bad,
+                       "The gradient holds %g.", (double)c->g[bad]);
+    if (ex->config.measure) w->energy = ti_kernels()->sum_squares(x, ex->n);
+    return TITHE_OK;
+}
+
 /* For those who make their messages later: of the vector that is formed, or of a level that all share. */
 static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tithe_call *call,
                                exchange_lane *lane, const float *g, double gamma, tithe_error *error)
 {
     const tithe_feedback_call c = ti_exchange_feedback_call(&ex->up, w, call, lane, g, gamma);
     const float *x;
+    if (ex->scheme->forms) return form_whole(ex, w, &c, error);
     const tithe_status status = ti_exchange_form(&ex->up, w, &c, ex->config.measure, &x, error);
-    if (status || ex->scheme->forms) return status;
-    return ti_exchange_curve(ex, w, lane, x, g, gamma, error);
+    return status ? status : ti_exchange_curve(ex, w, lane, x, g, gamma, error);
 }
 
 static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
@@ -47,17 +60,21 @@ static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const 
     exchange_lane *l = &ex->lanes[lane];
     tithe_call call = ti_exchange_call(ex, rank, l->scratch, ex->up.scratch_size);
     tithe_status status;
+    tithe_error why = {0};
+    (void)error; /* what is wrong with g is said to all ranks, by finish */
     if (ex->lane_count == 1) call.pool = ex->put_pool; /* nobody else uses it now */
     w->reason = "";
+    w->refusal = (exchange_refusal){0};
+    ti_refusal_keep(&w->before, w->residual, 0, ex->n, ex->step);
     if (ex->scheme->whole)
-        status = put_whole(ex, w, g, error);
+        status = put_whole(ex, w, g, &why);
     else if (ex->scheme->cuts)
-        status = ti_shards_put(ex, w, l, g, gamma, call.pool, error);
+        status = ti_shards_put(ex, w, l, g, gamma, call.pool, &why);
     else if (ex->scheme->forms || ex->config.shared_level)
-        status = put_formed(ex, w, &call, l, g, gamma, error);
+        status = put_formed(ex, w, &call, l, g, gamma, &why);
     else
-        status = ti_exchange_compress(&ex->up, w, l, &call, g, gamma, ex->config.measure, error);
-    if (status) return status;
+        status = ti_exchange_compress(&ex->up, w, l, &call, g, gamma, ex->config.measure, &why);
+    if (status) ti_refusal_put(ex, w, ti_refusal_of(rank, false, status, &why));
     w->state = WORKER_PUT;
     w->gamma = gamma;
     l->seconds += clock_now() - start;
@@ -107,10 +124,19 @@ static tithe_status expect_everybody(tithe_exchange *ex, tithe_error *error)
 /* Under feedback that aggregates, the update is that of all messages so far. */
 static void add_to_aggregate(tithe_exchange *ex, float *update)
 {
+    if (ex->aggregate) ti_refusal_keep(&ex->aggregate_before, ex->aggregate, 0, ex->n, ex->step);
     for (size_t i = 0; ex->aggregate && i < ex->n; i++) {
         ex->aggregate[i] += update[i];
         update[i] = (float)(ex->gamma * (double)ex->aggregate[i]);
     }
+}
+
+static void begin_step(tithe_exchange *ex)
+{
+    ex->refusal = (exchange_refusal){0};
+    if (!ex->learned_before) return;
+    tithe_exchange_learned(ex, ex->learned_before);
+    ex->learned_at = ex->step;
 }
 
 static void end_step(tithe_exchange *ex)
@@ -148,9 +174,10 @@ static tithe_status tell_tuner(tithe_exchange *ex, double sent, double seconds, 
     return plan.collective ? tithe_exchange_switch(ex, plan.collective, error) : TITHE_OK;
 }
 
-static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error)
+tithe_status ti_exchange_run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
+    begin_step(ex);
     tithe_status status = expect_everybody(ex, error);
     if (!status && ex->config.shared_level) status = ti_exchange_share_level(ex, error);
     if (status) return status;
@@ -164,24 +191,39 @@ static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error
     status = ex->scheme->run(ex, update, error);
     comm->phase = NULL;
     if (status) return status;
-    ex->stepped = (exchange_stepped){ex->scheme, ex->shape};
-    add_to_aggregate(ex, update);
     ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */
     ex->totals.sent_messages += (double)(comm->sent_messages - messages);
     ex->totals.wait += comm->waited - waited;
     ex->totals.transfer +=
         clock_now() - start - (comm->waited - waited) - (ex->totals.encode + ex->totals.decode - busy);
+    if (ex->refusal.code) return TITHE_OK;
+    ex->stepped = (exchange_stepped){ex->scheme, ex->shape};
+    add_to_aggregate(ex, update);
     end_step(ex);
     return tell_tuner(ex, (double)(comm->sent_bytes - sent), clock_now() - start, error);
 }
 
+static tithe_status finish(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    const tithe_status status = ti_exchange_run(ex, update, error);
+    if (status || !ex->refusal.code) return status;
+    ti_refusal_drop(ex, ex->step);
+    return ti_refusal_end(ex, update, error);
+}
+
+/* A server has no gradient of its own, and goes on whatever its ranks think of theirs. */
 static tithe_status serve(tithe_exchange *ex, tithe_error *error)
 {
+    begin_step(ex);
     ex->config.comm->phase = "collecting gradients";
     const tithe_status status = ex->scheme->run(ex, NULL, error);
     ex->config.comm->phase = NULL;
-    if (!status) ex->step++;
-    return status;
+    if (status) return status;
+    if (ex->refusal.code)
+        ti_refusal_drop(ex, ex->step);
+    else
+        ex->step++;
+    return TITHE_OK;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------- */
@@ -201,11 +243,15 @@ static void close(tithe_exchange *ex)
         free(ex->workers[i].frame);
         free(ex->workers[i].curve);
         free(ex->workers[i].costs);
+        free(ex->workers[i].before.numbers);
     }
     for (unsigned i = 0; ex->vectors && i < ex->config.comm->local; i++) free(ex->vectors[i]);
     for (unsigned l = 0; ex->lanes && l < ex->lane_count; l++) close_lane(&ex->lanes[l]);
     close_lane(&ex->server_lane);
     free(ex->server.frame);
+    free(ex->server.before.numbers);
+    free(ex->aggregate_before.numbers);
+    free(ex->learned_before);
     tithe_codec_free(ex->raw);
     free(ex->vectors);
     free(ex->lanes);

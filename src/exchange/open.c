@@ -142,7 +142,8 @@ static tithe_status make(tithe_comm *comm, const struct exchange_opened *o, size
                                           .layers = o->layers,
                                           .layer_count = o->layer_count,
                                           .bucket_bytes = c->bucket_bytes,
-                                          .overlap = c->overlap};
+                                          .overlap = c->overlap,
+                                          .skip_nonfinite = c->skip_nonfinite};
     return tithe_exchange_create(&config, n, ex, error);
 }
 

@@ -12,7 +12,7 @@ enum { OPTION_SHAPES_MESSAGES = TITHE_OPTION_AGREES | TITHE_OPTION_SAVED | TITHE
 typedef struct exchange_options {
     const char *codec, *downlink, *feedback, *downlink_feedback, *scheme, *collective, *leader, *tuner, *cost;
     size_t bucket_bytes;
-    bool overlap, shared_level, count_paper, deterministic;
+    bool overlap, shared_level, count_paper, skip_nonfinite, deterministic;
     uint64_t seed;
     unsigned threads;
 } exchange_options;

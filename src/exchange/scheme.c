@@ -91,6 +91,7 @@ bool ti_exchange_sums_whole(const tithe_codec *codec)
 tithe_status ti_exchange_decode(tithe_exchange *ex, unsigned rank, const uint8_t *frame, size_t length,
                                 double weight, float *y, tithe_error *error)
 {
+    if (ti_refusal_note(ex, frame, length)) return TITHE_OK;
     const double start = clock_now();
     tithe_call call = ti_exchange_call(ex, rank, ex->lanes[0].scratch, ex->up.scratch_size);
     call.pool = ex->config.pool;

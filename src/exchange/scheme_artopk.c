@@ -111,7 +111,7 @@ static tithe_status select_top(tithe_exchange *ex, void *own, unsigned i, exchan
 {
     artopk *a = own;
     const unsigned rank = ex->config.comm->first + i;
-    if (a->rule->known && rank != a->who) return TITHE_OK;
+    if ((a->rule->known && rank != a->who) || ex->workers[i].refusal.code) return TITHE_OK;
     const tithe_call call = ti_exchange_call(ex, rank, lane->scratch, ex->up.scratch_size);
     const float *x = ex->workers[i].residual;
     tithe_selection s;
@@ -140,6 +140,9 @@ static tithe_status gather_stats(tithe_exchange *ex, artopk *a, tithe_error *err
     for (unsigned i = 0; measures && i < comm->local; i++)
         put_f64(stats_of(a, comm->first + i) + ENERGY_BYTES,
                 ti_kernels()->sum_squares(ex->workers[i].residual, ex->n));
+    uint8_t *const fresh = a->stats + (measures ? ENERGY_BYTES : 0); /* of all ranks in every step */
+    for (unsigned i = 0; i < comm->local; i++)
+        if (ex->workers[i].refusal.code) put_f64(fresh + (stats_of(a, comm->first + i) - a->stats), NAN);
     for (unsigned r = 0; r < comm->size; r++) {
         ex->blocks[r] = stats_of(a, r);
         ex->lengths[r] = measures ? 2 * ENERGY_BYTES : ENERGY_BYTES;
@@ -147,8 +150,12 @@ static tithe_status gather_stats(tithe_exchange *ex, artopk *a, tithe_error *err
     ex->shape.statistics = (double)ex->lengths[0];
     const tithe_status status =
         tithe_all_gather(comm, gathers_by(ex->collective), ex->blocks, ex->lengths, error);
-    for (unsigned r = 0; r < comm->size; r++) a->energies[r] = get_f64(stats_of(a, r));
-    return status;
+    if (status) return status;
+    for (unsigned r = 0; r < comm->size; r++) {
+        a->energies[r] = get_f64(stats_of(a, r));
+        if (isnan(get_f64(fresh + (stats_of(a, r) - a->stats)))) return ti_refusal_ask(ex, true, error);
+    }
+    return TITHE_OK;
 }
 
 static tithe_status choose_leader(tithe_exchange *ex, artopk *a, tithe_error *error)
@@ -158,19 +165,22 @@ static tithe_status choose_leader(tithe_exchange *ex, artopk *a, tithe_error *er
     if (a->rule->known) a->who = a->rule->choose(&a->leader, NULL, size);
     tithe_status status = ti_exchange_each(ex, select_top, a, error);
     if (!status) status = gather_stats(ex, a, error);
-    if (!status) a->who = a->rule->choose(&a->leader, a->energies, size);
+    if (!status && !ex->refusal.code) a->who = a->rule->choose(&a->leader, a->energies, size);
     return status;
 }
 
+/* A leader that refuses has a frame that says so. */
 static tithe_status share_indices(tithe_exchange *ex, artopk *a, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
     const bool here = comm_is_local(comm, a->who);
     a->index_bytes = here ? a->selected[a->who - comm->first] : 0;
+    if (here && ex->workers[a->who - comm->first].refusal.code)
+        a->index_bytes = ex->workers[a->who - comm->first].info.bytes;
     for (unsigned i = 0; i < comm->local; i++)
         ex->blocks[i] = ex->workers[here ? a->who - comm->first : i].frame;
     tithe_status status = tithe_broadcast(comm, a->who, ex->blocks, ex->up.capacity, &a->index_bytes, error);
-    if (status) return status;
+    if (status || ti_refusal_note(ex, ex->blocks[0], a->index_bytes)) return status;
     const tithe_call call = ti_exchange_call(ex, a->who, NULL, 0);
     return ti_index_frame_read(ex->config.codec, &call, ex->blocks[0], a->index_bytes, ex->n, a->room,
                                a->indices, &a->count, error);
@@ -222,10 +232,12 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     artopk *a = ex->own;
     tithe_status status = expect_all(ex, error);
     if (!status) status = choose_leader(ex, a, error);
-    if (!status) status = share_indices(ex, a, error);
-    if (!status) status = ti_artopk_take(ex, a, error);
-    if (!status) status = ti_artopk_sum(ex, a, error);
-    if (status) return status;
+    if (!status && !ex->refusal.code) status = share_indices(ex, a, error);
+    if (!status && !ex->refusal.code) {
+        ti_artopk_take(ex, a);
+        status = ti_artopk_sum(ex, a, error);
+    }
+    if (status || ex->refusal.code) return status;
     const double weight = ti_exchange_weight(ex, true);
     if (ex->n) memset(update, 0, ex->n * sizeof *update);
     for (size_t j = 0; j < a->count; j++) update[a->indices[j]] = (float)(weight * (double)a->values[0][j]);

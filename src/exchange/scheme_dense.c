@@ -1,4 +1,6 @@
 /* scheme_dense.c - the gradients themselves, summed by an all-reduce: what compression has to beat. */
+#include <math.h>
+
 #include "coll/coll.h"
 #include "exchange/exchange.h"
 
@@ -19,8 +21,11 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     float *const *vectors = ex->in_place ? &ex->in_place : ex->vectors;
     const tithe_status status = ti_coll_reduce_weighed(ex->config.comm, ex->collective, vectors, ex->n,
                                                        ti_exchange_weight(ex, false), ex->sum, update, error);
-    if (!status) ti_exchange_count_reduced(ex);
-    return status;
+    if (status) return status;
+    if (ex->n && isnan(update[0]))
+        return ti_refusal_ask(ex, true, error); /* who refuses sends nothing else */
+    ti_exchange_count_reduced(ex);
+    return TITHE_OK;
 }
 
 static void rounds(const tithe_step_shape *shape, tithe_rounds *list)

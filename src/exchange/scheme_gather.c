@@ -80,7 +80,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     tithe_status status = ti_exchange_gather_lengths(ex, error);
     ex->shape.frames.lengths = ex->lengths;
     if (!status) status = gather_frames(ex, update, error);
-    if (!status) count(ex);
+    if (!status && !ex->refusal.code) count(ex);
     return status;
 }
 

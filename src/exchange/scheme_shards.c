@@ -152,7 +152,7 @@ static const uint8_t *share_of(const tithe_exchange *ex, unsigned rank, unsigned
     return w->state == WORKER_PUT ? shard_frame(w, &s->up, part) : NULL;
 }
 
-/* The owner's work: the sum in rank order, and its frame. */
+/* The owner's work: the sum in rank order, and its frame. A refusal of anybody, its own too, it hands on. */
 static tithe_status own(tithe_exchange *ex, unsigned part, tithe_error *error)
 {
     const shards *s = ex->own;
@@ -163,7 +163,10 @@ static tithe_status own(tithe_exchange *ex, unsigned part, tithe_error *error)
         const uint8_t *frame = share_of(ex, r, part, &length);
         if (frame) status = ti_shards_add(ex, r, part, frame, length, error);
     }
-    return status ? status : ti_shards_answer(ex, part, error);
+    if (status) return status;
+    if (!ex->refusal.code) ti_shards_answer(ex, part);
+    if (ex->refusal.code) ti_shards_refuse_answer(ex, part);
+    return TITHE_OK;
 }
 
 /* ---- and back -------------------------------------------------------------------------------------------- */
@@ -278,8 +281,19 @@ static tithe_status exchange_here(tithe_exchange *ex, tithe_error *error)
 {
     const shards *s = ex->own;
     tithe_status status = TITHE_OK;
+    ti_refusal_keep(&ex->server.before, ex->server.residual, 0, ex->n, ex->step);
     for (unsigned p = 0; p < s->count && !status; p++) status = own(ex, p, error);
     return status;
+}
+
+/* All ranks have the owners' frames, and so the same refusal: that of the first part that has one. */
+static bool is_refused(tithe_exchange *ex)
+{
+    const shards *s = ex->own;
+    ex->refusal = (exchange_refusal){0};
+    for (unsigned p = 0; p < s->count && !ex->refusal.code; p++)
+        ti_refusal_note(ex, shard_frame(&ex->server, &s->back, p), s->back.info[p].bytes);
+    return ex->refusal.code != TITHE_OK;
 }
 
 /* In turns where the collective passes blocks on from rank to rank. */
@@ -292,6 +306,9 @@ static tithe_status exchange_remote(tithe_exchange *ex, tithe_error *error)
                        "Rank %u skips a step in which all take part: say in taking_part how many do.",
                        ex->config.comm->first);
     tithe_status status = turns ? scatter_in_turns(ex, error) : scatter_at_once(ex, error);
+    if (s->mine < s->count)
+        ti_refusal_keep(&ex->server.before, ex->server.residual, s->begin[s->mine], shard_length(s, s->mine),
+                        ex->step);
     if (!status && s->mine < s->count) status = own(ex, s->mine, error);
     if (status) return status;
     return turns ? pass_around(ex, error) : hand_out_at_once(ex, error);
@@ -346,6 +363,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     const shards *s = ex->own;
     tithe_status status = exchange_is_remote(ex) ? exchange_remote(ex, error) : exchange_here(ex, error);
+    if (status || is_refused(ex)) return status;
     for (unsigned p = 0; p < s->count && !status; p++)
         status = ti_shards_take(ex, p, s->back.info[p].bytes, update, error);
     if (status) return status;

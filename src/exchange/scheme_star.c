@@ -119,16 +119,26 @@ static tithe_call server_call(const tithe_exchange *ex)
     return ti_exchange_call(ex, ex->config.comm->size, ex->server_lane.scratch, ex->down.scratch_size);
 }
 
+static void compress_sum(tithe_exchange *ex)
+{
+    tithe_error why = {0};
+    tithe_call call = server_call(ex);
+    const double start = clock_now();
+    ti_refusal_keep(&ex->server.before, ex->server.residual, 0, ex->n, ex->step);
+    const tithe_status status = ti_exchange_compress_back(ex, &ex->down, &ex->server, &call, ex->sum, &why);
+    ex->totals.encode += clock_now() - start;
+    const unsigned rank = ex->config.comm->local ? ex->config.comm->server : REFUSAL_NOBODY;
+    if (status) ex->refusal = ti_refusal_of(rank, true, status, &why);
+}
+
+/* Its frame, or that of a refusal, its own too. */
 static tithe_status serve(tithe_exchange *ex, size_t *length, tithe_error *error)
 {
     tithe_status status = collect(ex, error);
     if (status) return status;
-    tithe_call call = server_call(ex);
-    const double start = clock_now();
-    status = ti_exchange_compress_back(ex, &ex->down, &ex->server, &call, ex->sum, error);
-    ex->totals.encode += clock_now() - start;
-    if (status) return status;
-    *length = ex->server.info.bytes;
+    if (!ex->refusal.code) compress_sum(ex);
+    *length = ex->refusal.code ? ti_refusal_write(&ex->refusal, ex->server.frame, REFUSAL_BYTES)
+                               : ex->server.info.bytes;
     return hand_out(ex, *length, error);
 }
 
@@ -147,7 +157,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     }
     ex->shape.frames.lengths = ex->lengths;
     ex->shape.back = (double)length;
-    if (status || !update) return status;
+    if (status || ti_refusal_read(ex->server.frame, length, &ex->refusal) || !update) return status;
 
     const double start = clock_now();
     const tithe_call call = server_call(ex);

@@ -109,7 +109,8 @@ static bool lay_out_frames(const shards *s, const tithe_codec *codec, size_t n, 
     way->level = exchange_room(sets * s->count, sizeof *way->level, &enough);
     for (unsigned p = 0; enough && p < s->count; p++) {
         const size_t length = shard_length(s, p);
-        way->at[p + 1] = way->at[p] + tithe_codec_bound(codec, length);
+        const size_t bound = tithe_codec_bound(codec, length);
+        way->at[p + 1] = way->at[p] + (bound > REFUSAL_BYTES ? bound : REFUSAL_BYTES);
         way->fixed[p] = fixed_length(codec, length, n);
         fixed = fixed && way->fixed[p];
     }
@@ -217,34 +218,15 @@ static exchange_worker worker_of(const shards *s, const exchange_worker *whole, 
     return w;
 }
 
-/* A part's frame is not sent after all: what its rank keeps is as it was, up to rounding. */
-static void take_back(const tithe_exchange *ex, const exchange_worker *w, unsigned part,
-                      const exchange_lane *lane, const float *g, double gamma)
-{
-    const shards *s = ex->own;
-    const tithe_feedback *feedback = ex->up.feedback;
-    const unsigned local = (unsigned)(w - ex->workers);
-    const tithe_call call =
-        ti_shards_call(ex, ex->up.codec, ex->config.comm->first + local, part, lane, ex->up.scratch_size);
-    float *residual = w->residual + s->begin[part];
-    const size_t n = shard_length(s, part);
-    tithe_decode_add(ex->up.codec, &call, shard_frame(w, &s->up, part),
-                     s->up.info[local * s->count + part].bytes, feedback->aggregates ? -1 : 1, residual, n,
-                     NULL);
-    if (feedback->scaled) ti_kernels()->add_scaled(residual, g + s->begin[part], -(float)gamma, n);
-}
-
 tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
                            double gamma, tithe_pool *pool, tithe_error *error)
 {
     const shards *s = ex->own;
     const unsigned local = (unsigned)(w - ex->workers);
-    /* A part that is refused must not find others kept already. */
-    tithe_status status = ex->up.feedback->keeps ? ti_exchange_expect_finite(g, ex->n, error) : TITHE_OK;
-    unsigned p = 0;
+    tithe_status status = TITHE_OK;
     w->info = (tithe_frame_info){0};
     w->energy = w->sent = w->unsent = 0;
-    for (; p < s->count && !status; p++) {
+    for (unsigned p = 0; p < s->count && !status; p++) {
         const exchange_way way = way_of(s, &ex->up, &s->up, p);
         exchange_worker one = worker_of(s, w, &s->up, p);
         tithe_call call =
@@ -263,14 +245,32 @@ tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane
         w->unsent += one.unsent;
         w->reason = one.reason;
     }
-    for (unsigned before = 0; status && ex->up.feedback->keeps && before + 1 < p; before++)
-        take_back(ex, w, before, lane, g, gamma);
     return status;
+}
+
+void ti_shards_refuse(tithe_exchange *ex, exchange_worker *w)
+{
+    const shards *s = ex->own;
+    tithe_frame_info *info = s->up.info + (size_t)(w - ex->workers) * s->count;
+    for (unsigned p = 0; p < s->count; p++) {
+        const size_t length = s->heads ? REFUSAL_BYTES : s->up.fixed[p];
+        info[p] =
+            (tithe_frame_info){.bytes = ti_refusal_write(&w->refusal, shard_frame(w, &s->up, p), length)};
+    }
+}
+
+void ti_shards_refuse_answer(tithe_exchange *ex, unsigned part)
+{
+    shards *s = ex->own;
+    const size_t length = s->back.fixed ? s->back.fixed[part] : REFUSAL_BYTES;
+    s->back.info[part] = (tithe_frame_info){
+        .bytes = ti_refusal_write(&ex->refusal, shard_frame(&ex->server, &s->back, part), length)};
 }
 
 tithe_status ti_shards_add(tithe_exchange *ex, unsigned rank, unsigned part, const uint8_t *frame,
                            size_t length, tithe_error *error)
 {
+    if (ti_refusal_note(ex, frame, length)) return TITHE_OK;
     const shards *s = ex->own;
     const double start = clock_now();
     tithe_call call = ti_shards_call(ex, ex->up.codec, rank, part, &ex->lanes[0], ex->up.scratch_size);
@@ -290,18 +290,19 @@ static tithe_call back_call(const tithe_exchange *ex, unsigned part)
     return call;
 }
 
-tithe_status ti_shards_answer(tithe_exchange *ex, unsigned part, tithe_error *error)
+void ti_shards_answer(tithe_exchange *ex, unsigned part)
 {
     shards *s = ex->own;
+    tithe_error why = {0};
     const exchange_way way = way_of(s, &ex->down, &s->back, part);
     exchange_worker one = worker_of(s, &ex->server, &s->back, part);
     tithe_call call = back_call(ex, part);
     const double start = clock_now();
     const tithe_status status =
-        ti_exchange_compress_back(ex, &way, &one, &call, ex->sum + s->begin[part], error);
+        ti_exchange_compress_back(ex, &way, &one, &call, ex->sum + s->begin[part], &why);
     ex->totals.encode += clock_now() - start;
     s->back.info[part] = one.info;
-    return status;
+    if (status) ex->refusal = ti_refusal_of(s->owner[part], true, status, &why);
 }
 
 tithe_status ti_shards_take(tithe_exchange *ex, unsigned part, size_t length, float *update,

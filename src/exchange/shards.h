@@ -54,11 +54,14 @@ tithe_call ti_shards_call(const tithe_exchange *ex, const tithe_codec *codec, un
 /* Compress all parts of a local rank. */
 tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
                            double gamma, tithe_pool *pool, tithe_error *error);
-/* Add a rank's frame of a part to ex->sum. */
+/* Have all frames of a local rank say that it refuses, and the answer of an owner say what is in ex->refusal. */
+void ti_shards_refuse(tithe_exchange *ex, exchange_worker *w);
+void ti_shards_refuse_answer(tithe_exchange *ex, unsigned part);
+/* Add a rank's frame of a part to ex->sum; a refusal goes into ex->refusal. */
 tithe_status ti_shards_add(tithe_exchange *ex, unsigned rank, unsigned part, const uint8_t *frame,
                            size_t length, tithe_error *error);
-/* Compress the sum of a part, as its owner does. */
-tithe_status ti_shards_answer(tithe_exchange *ex, unsigned part, tithe_error *error);
+/* Compress the sum of a part, as its owner does; or refuse to. */
+void ti_shards_answer(tithe_exchange *ex, unsigned part);
 /* Set the part's numbers of the update from its owner's frame. */
 tithe_status ti_shards_take(tithe_exchange *ex, unsigned part, size_t length, float *update,
                             tithe_error *error);

@@ -1,5 +1,7 @@
 /* shared_level.c - one level for all ranks: the one that buys the most descent of the mean loss for the cost of all
  * messages. Every rank states its curve over the same levels; curves and costs add up. Key: khirirat2021cat. */
+#include <math.h>
+
 #include "exchange/exchange.h"
 
 tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *x,
@@ -11,7 +13,7 @@ tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_
 }
 
 /* In rank order, so that the sum does not depend on who was put first, or where. */
-static tithe_status best_level(const tithe_exchange *ex, double *level, tithe_error *error)
+static tithe_status best_level(tithe_exchange *ex, double *level, tithe_error *error)
 {
     double both[2 * TITHE_GRID_MAX] = {0}, *curve = both, *costs = both + ex->level_count;
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
@@ -22,6 +24,7 @@ static tithe_status best_level(const tithe_exchange *ex, double *level, tithe_er
         }
     }
     const tithe_status status = ti_comm_fold(ex->config.comm, COMM_SUM, both, 2 * ex->level_count, error);
+    if (!status && isnan(curve[0])) return ti_refusal_ask(ex, true, error);
     *level = ex->levels[tithe_tuner_best(curve, costs, ex->level_count)];
     return status;
 }
@@ -37,12 +40,28 @@ static tithe_status encode_worker(tithe_exchange *ex, void *level, unsigned i, e
     /* What is formed in `residual` is still there; what is formed in the lane's memory was written over by other ranks. */
     const float *x = feedback->scaled ? w->residual : feedback->form(&c);
     w->reason = "shared level";
-    return ti_exchange_encode(&ex->up, w, &c, true, x, ex->config.measure, error);
+    tithe_error why = {0};
+    const tithe_status status = ti_exchange_encode(&ex->up, w, &c, true, x, ex->config.measure, &why);
+    if (status) ti_refusal_put(ex, w, ti_refusal_of(ex->config.comm->first + i, false, status, &why));
+    (void)error; /* all hear of it from its message */
+    return TITHE_OK;
+}
+
+/* All ranks know that one refuses, and say so in their messages: a server that is none of them has not heard of it. */
+static void pass_on_refusal(tithe_exchange *ex)
+{
+    const exchange_refusal refusal = ex->refusal;
+    for (unsigned i = 0; i < ex->config.comm->local; i++)
+        if (ex->workers[i].state == WORKER_PUT) ti_refusal_put(ex, &ex->workers[i], refusal);
+    ex->refusal = (exchange_refusal){0};
 }
 
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error)
 {
     double level;
     const tithe_status status = best_level(ex, &level, error);
-    return status ? status : ti_exchange_each(ex, encode_worker, &level, error);
+    if (status) return status;
+    if (!ex->refusal.code) return ti_exchange_each(ex, encode_worker, &level, error);
+    pass_on_refusal(ex);
+    return TITHE_OK;
 }

@@ -44,6 +44,7 @@ typedef struct passage {
     run *r;
     bool loading;
     checkpoint_file *file; /* NULL in all processes but that of rank 0 */
+    bool absent;           /* the file does not have it: take the piece as it is */
     uint8_t *piece;        /* COMM_BLOCK bytes */
     tithe_error *error;
 } passage;
@@ -65,7 +66,7 @@ static tithe_status pass_piece(const passage *p, int rank, kind what, void *numb
     const bool mine = rank < 0 || comm_is_local(comm, (unsigned)rank);
     tithe_status status = TITHE_OK;
     if (p->loading) {
-        if (p->file) status = ti_checkpoint_get(p->file, p->piece, length, p->error);
+        if (p->file && !p->absent) status = ti_checkpoint_get(p->file, p->piece, length, p->error);
         if (!status)
             status = rank < 0 ? to_all(p, p->piece, length)
                               : ti_comm_deliver(comm, (unsigned)rank, p->piece, length, p->error);
@@ -150,6 +151,21 @@ static tithe_status hand_to_server(const passage *p)
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
+/* A number that older files do not have is 0. */
+static tithe_status pass_account(const passage *p, int rank, double *account)
+{
+    const run *r = p->r;
+    const bool old = p->file && p->loading && checkpoint_account(r->file.resumed) == ACCOUNT_SHORT;
+    tithe_status status = pass(p, rank, KIND_F64, account, ACCOUNT_SHORT);
+    passage rest = *p;
+    if (old) memset(rest.piece, 0, 8 * (ACCOUNT_NUMBERS - ACCOUNT_SHORT));
+    rest.absent = old;
+    if (!status)
+        status = pass(&rest, rank, KIND_F64, account ? account + ACCOUNT_SHORT : NULL,
+                      ACCOUNT_NUMBERS - ACCOUNT_SHORT);
+    return status;
+}
+
 static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts, double *accounts)
 {
     run *r = p->r;
@@ -158,7 +174,7 @@ static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts,
     double *account = comm_is_local(r->comm, rank) ? accounts + local * ACCOUNT_NUMBERS : NULL;
     double *momentum = account && r->momentum ? r->momentum + local * r->size : NULL;
     tithe_status status = await_turn(p, rank);
-    if (!status) status = pass(p, of, KIND_F64, account, ACCOUNT_NUMBERS);
+    if (!status) status = pass_account(p, of, account);
     if (!status && parts & PART_RESIDUAL)
         status = pass(p, of, KIND_F32, tithe_exchange_residual(r->exchange, rank), r->size);
     if (!status && parts & PART_MOMENTUM) status = pass(p, of, KIND_F64, momentum, r->size);

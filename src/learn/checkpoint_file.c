@@ -53,7 +53,8 @@ uint64_t ti_checkpoint_shared_bytes(const checkpoint_head *h)
 
 uint64_t ti_checkpoint_worker_bytes(const checkpoint_head *h)
 {
-    return 8 * ACCOUNT_NUMBERS + numbers_bytes(h, PART_RESIDUAL, 4) + numbers_bytes(h, PART_MOMENTUM, 8);
+    return UINT64_C(8) * checkpoint_account(h) + numbers_bytes(h, PART_RESIDUAL, 4) +
+           numbers_bytes(h, PART_MOMENTUM, 8);
 }
 
 /* Lines "key: value" of printable letters, each with its end. */
@@ -79,7 +80,7 @@ tithe_status ti_checkpoint_read_head(const char *name, const uint8_t *p, size_t 
     const uint32_t version = length >= 12 ? get_u32(p + 8) : CHECKPOINT_VERSION;
     if (version < CHECKPOINT_OLDEST || version > CHECKPOINT_VERSION)
         return ti_fail(error, TITHE_E_MISMATCH, 8,
-                       "'%.100s' is a checkpoint of version %lu, but this Tithe reads versions %d and %d.",
+                       "'%.100s' is a checkpoint of version %lu, but this Tithe reads versions %d to %d.",
                        name, (unsigned long)version, CHECKPOINT_OLDEST, CHECKPOINT_VERSION);
     const uint32_t text = length >= 16 ? get_u32(p + 12) : 0;
     if (length < CHECKPOINT_HEAD || (text <= CHECKPOINT_TEXT && length < CHECKPOINT_HEAD + (size_t)text))

@@ -10,8 +10,9 @@
 #include "tithe/status.h"
 
 enum {
-    CHECKPOINT_VERSION = 3,
-    CHECKPOINT_OLDEST = 2,  /* the same but for the words of its text */
+    CHECKPOINT_VERSION = 4,
+    CHECKPOINT_SHORT = 3,   /* the same, with a number less in each account, */
+    CHECKPOINT_OLDEST = 2,  /* and other words in the text */
     CHECKPOINT_HEAD = 112,  /* bytes, then the text */
     CHECKPOINT_TEXT = 4096, /* the longest text */
     CHECKPOINT_TAIL = 4,    /* CRC-32C of all before it */
@@ -53,8 +54,9 @@ typedef enum account_number {
     ACCOUNT_STEP_LEVEL_MOST,
     ACCOUNT_STEP_KEPT,
     ACCOUNT_STEP_RESIDUAL,
-    ACCOUNT_NUMBERS = 30,
-    ACCOUNT_RUN = 17 /* of these are the run's */
+    ACCOUNT_NUMBERS = 31,
+    ACCOUNT_SHORT = 30, /* of older files; the others are 0 there */
+    ACCOUNT_RUN = 17    /* of these are the run's */
 } account_number;
 
 typedef struct checkpoint_head {
@@ -76,6 +78,10 @@ tithe_status ti_checkpoint_read_head(const char *name, const uint8_t *bytes, siz
 /* From the end of the head to the account of worker 0, and from there to the next. */
 uint64_t ti_checkpoint_shared_bytes(const checkpoint_head *head);
 uint64_t ti_checkpoint_worker_bytes(const checkpoint_head *head);
+static inline unsigned checkpoint_account(const checkpoint_head *head) /* numbers in one */
+{
+    return head->version <= CHECKPOINT_SHORT ? ACCOUNT_SHORT : ACCOUNT_NUMBERS;
+}
 
 /* ---- files ---------------------------------------------------------------------------------------------- */
 

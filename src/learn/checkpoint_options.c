@@ -47,7 +47,7 @@ static const char *modern(const char *text, const char **key, const char *value)
 static tithe_status take(const char *path, const checkpoint_head *h, const char *key, const char *value,
                          tithe_train_options *o, tithe_error *error)
 {
-    const bool old = h->version < CHECKPOINT_VERSION;
+    const bool old = h->version == CHECKPOINT_OLDEST;
     if (old) value = modern(h->text, &key, value);
     if (!value) return TITHE_OK;
     tithe_error why = {0};
@@ -198,7 +198,7 @@ tithe_status ti_checkpoint_compare_early(const run *r, const checkpoint_head *th
 tithe_status ti_checkpoint_compare(const run *r, const checkpoint_head *theirs, tithe_error *error)
 {
     const char *path = r->o->resume;
-    const bool files = theirs->version == CHECKPOINT_VERSION; /* older ones do not say what is in them */
+    const bool files = theirs->version > CHECKPOINT_OLDEST; /* those do not say what is in them */
     checkpoint_head mine;
     description there = {0}, here = {0};
     ti_checkpoint_describe(r, &mine);

@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-static void add_account(tithe_exchange_totals *totals, const uint8_t *account)
+static void add_account(tithe_exchange_totals *totals, const uint8_t *account, unsigned numbers)
 {
     for (const tithe_counter *c = tithe_counters(); c->name; c++)
-        *counter_in(totals, c) += get_f64(account + 8 * c->place);
+        if (c->place < numbers) *counter_in(totals, c) += get_f64(account + 8 * c->place);
 }
 
 tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_t length,
@@ -48,7 +48,7 @@ tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_
     const uint8_t *at = bytes + used + c.shared_bytes;
     double sent = 0; /* not by exchanges alone */
     for (unsigned w = 0; w < h.workers; w++, at += c.worker_bytes) {
-        add_account(&c.totals, at);
+        add_account(&c.totals, at, checkpoint_account(&h));
         sent += get_f64(at + 8 * ACCOUNT_SENT);
     }
     c.totals.sent_bytes = sent;

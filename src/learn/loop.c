@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "comm/comm.h"
 #include "comm/link_estimate.h"
+#include "exchange/exchange.h"
 #include "learn/checkpoint.h"
 
 /* ---- who takes part --------------------------------------------------------------------------------------- */
@@ -145,9 +146,11 @@ static double shorter_step(const run *r)
 static tithe_status explain(const run *r, tithe_status status, const tithe_error *why, tithe_error *error)
 {
     if (status == TITHE_E_NONFINITE)
-        return ti_fail(error, TITHE_E_DIVERGED, r->step,
-                       "The run diverged in step %llu (a gradient is not finite): try `step-size=%.2g`.",
-                       (unsigned long long)r->step, shorter_step(r));
+        return ti_fail(
+            error, TITHE_E_DIVERGED, r->step,
+            "The run diverged in step %llu (the gradient of rank %u is not finite at position %zu): try "
+            "`step-size=%.2g`, or `on-nonfinite=skip`.",
+            (unsigned long long)r->step, (unsigned)r->exchange->refusal.rank, why->position, shorter_step(r));
     if (status && error) *error = *why;
     return status;
 }
@@ -159,7 +162,7 @@ static tithe_status exchange_gradients(run *r, tithe_error *error)
                 &c);
     for (unsigned l = 0; l < r->lane_count; l++)
         if (c.status[l]) return explain(r, c.status[l], &c.errors[l], error);
-    c.status[0] = tithe_exchange_finish(r->exchange, r->update, &c.errors[0]); /* the sum may overflow yet */
+    c.status[0] = tithe_exchange_finish(r->exchange, r->update, &c.errors[0]);
     return explain(r, c.status[0], &c.errors[0], error);
 }
 
@@ -260,12 +263,13 @@ static tithe_status look(run *r, double loss, tithe_error *error)
     return status;
 }
 
-static double mean_loss(run *r)
+static tithe_status mean_loss(run *r, double *mean, tithe_error *error)
 {
     double sum = 0;
     for (unsigned w = 0; w < r->share->local; w++) sum += r->losses[w];
-    if (ti_comm_fold(r->comm, COMM_SUM, &sum, 1, NULL)) return NAN;
-    return sum / r->share->workers;
+    const tithe_status status = ti_comm_fold(r->comm, COMM_SUM, &sum, 1, error);
+    *mean = sum / r->share->workers;
+    return status;
 }
 
 /* The virtual clock: what this step would have taken on the network of its epoch. */
@@ -277,21 +281,35 @@ static void advance_clock(run *r)
     r->clock.transfer += tithe_exchange_seconds(r->exchange, &phase->link);
 }
 
+/* Who takes no part keeps what it has. */
+static void take_momentum(run *r)
+{
+    double *before = r->momentum;
+    if (!r->momentum_next) return;
+    if (!r->active) {
+        r->momentum = r->momentum_next;
+        r->momentum_next = before;
+        return;
+    }
+    for (unsigned w = 0; w < r->share->local; w++)
+        if (takes_part(r, w))
+            memcpy(r->momentum + w * r->size, r->momentum_next + w * r->size, r->size * sizeof *before);
+}
+
+/* A step that is skipped took its time and its passes over the data, and changes nothing. */
 static tithe_status take_step(run *r, tithe_error *error)
 {
     const tithe_status status = exchange_gradients(r, error);
-    if (status) return status;
-    if (r->momentum_next) {
-        double *before = r->momentum;
-        r->momentum = r->momentum_next;
-        r->momentum_next = before;
+    if (status && status != TITHE_E_SKIPPED) return status;
+    if (!status) {
+        take_momentum(r);
+        let_estimator(r, r->estimator->after, r->x);
+        apply_update(r);
     }
-    let_estimator(r, r->estimator->after, r->x);
-    apply_update(r);
     r->step++;
     advance_clock(r); /* in the epoch in which the step began */
     r->epochs += r->o->local_steps * passes_in_a_step(r);
-    ti_run_count(r);
+    if (!status) ti_run_count(r);
     return TITHE_OK;
 }
 
@@ -304,10 +322,9 @@ static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
     compute_gradients(r);
     if (free_loss) { /* the gradients brought the loss of the x that they were computed at */
         ti_run_pause(r);
-        const double loss = mean_loss(r);
-        if (isnan(loss) && run_is_remote(r))
-            return ti_fail(error, TITHE_E_PEER, 0, "Another process failed in a step.");
-        status = look(r, loss, error);
+        double loss;
+        status = mean_loss(r, &loss, error);
+        if (!status) status = look(r, loss, error);
         if (status || is_done(r)) return status;
     }
     status = take_step(r, error);

@@ -176,8 +176,8 @@ static tithe_status make_room(run *r, tithe_error *error)
     }
     if (r->o->momentum != 0)
         enough = enough && (r->momentum = calloc(r->size * local, sizeof *r->momentum)) != NULL;
-    if (r->momentum && r->o->checkpoint &&
-        !r->clients) /* a run may end with the gradients of a step that is not taken */
+    /* a run may end with the gradients of a step that is not taken, or go on without it */
+    if (r->momentum && ((r->o->checkpoint && !r->clients) || r->o->skip_nonfinite))
         enough = enough && (r->momentum_next = calloc(r->size * local, sizeof *r->momentum)) != NULL;
     const size_t scratch = r->problem.model->scratch ? r->problem.model->scratch(&r->problem) : 0;
     for (unsigned l = 0; r->lanes && r->scratch && l < r->lane_count; l++) {

@@ -86,6 +86,7 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
         .layer_count = count > 1 ? count : 0,
         .bucket_bytes = r->o->bucket_bytes,
         .overlap = r->o->overlap,
+        .skip_nonfinite = r->o->skip_nonfinite,
     };
     return tithe_exchange_create(&config, n, &r->exchange, error);
 }

@@ -58,6 +58,7 @@ static const tithe_column columns[] = {
     NUMBER(bandwidth, "B/s", "of the link, as the messages so far say"),
     COUNTED(overlap),
     COUNTED(messages),
+    COUNTED(skipped),
     NUMBER(leader, "", "rank whose indices all workers took in this step"),
     TEXT(scheme, "who sent what to whom"),
     TEXT(collective, "over which pattern"),

@@ -8,7 +8,7 @@ typedef struct wanted {
     const char *codec, *downlink, *feedback, *downlink_feedback, *scheme, *collective, *cost, *leader;
     unsigned ranks;
     size_t n;
-    bool measure, count_paper;
+    bool measure, count_paper, skip_nonfinite;
     unsigned lanes, taking_part;
     tithe_pool *pool;
 } wanted;
@@ -63,7 +63,8 @@ static inline group *group_start(const wanted *w, tithe_exchange_config *config)
                                       .seed = SEED,
                                       .pool = w->pool,
                                       .lanes = w->lanes,
-                                      .measure = w->measure};
+                                      .measure = w->measure,
+                                      .skip_nonfinite = w->skip_nonfinite};
     return g;
 }
 

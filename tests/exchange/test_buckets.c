@@ -62,8 +62,8 @@ enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
 static const char COST[] = "packet:payload=127,c0=0,c1=127";
 
-static group *make_over(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool,
-                        bool one_thread)
+static group *make_like(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool,
+                        bool one_thread, bool skips)
 {
     const wanted w = {.codec = v->codec,
                       .feedback = v->feedback,
@@ -73,6 +73,7 @@ static group *make_over(const variant *v, size_t bucket_bytes, bool overlap, tit
                       .ranks = RANKS,
                       .n = N,
                       .measure = true,
+                      .skip_nonfinite = skips,
                       .lanes = 1,
                       .pool = pool,
                       .downlink_feedback = v->downlink && strstr(v->codec, "topk") ? "ec" : NULL,
@@ -86,6 +87,17 @@ static group *make_over(const variant *v, size_t bucket_bytes, bool overlap, tit
     config.overlap = overlap;
     if (tithe_exchange_create(&config, N, &g->ex, &g->error)) fail_msg("%s: %s", v->codec, g->error.text);
     return g;
+}
+
+static group *make_over(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool,
+                        bool one_thread)
+{
+    return make_like(v, bucket_bytes, overlap, pool, one_thread, false);
+}
+
+static group *make_skipping(const variant *v, size_t bucket_bytes, bool overlap)
+{
+    return make_like(v, bucket_bytes, overlap, NULL, false, true);
 }
 
 static group *make(const variant *v, size_t bucket_bytes, bool overlap, tithe_pool *pool)
@@ -316,29 +328,7 @@ static void test_empty_layers(void **state)
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------------- */
 
-/* A gradient that is refused has sent nothing: it can be put again. */
-static void test_refused_before_anything_left(void **state)
-{
-    (void)state;
-    group *a = make(&variants[1], 4 * 600, true, NULL), *b = make(&variants[1], 4 * 600, true, NULL);
-    float *x = gradients_make(RANKS, N, 0);
-    x[N - 1] = NAN;
-    assert_int_equal(tithe_exchange_put(a->ex, 0, 0, x, 1, &a->error), TITHE_E_NONFINITE);
-    assert_int_equal(a->error.position, N - 1);
-    x[N - 1] = 1;
-    group_put_all(a, x, 1);
-    group_finish(a);
-    group_put_all(b, x, 1);
-    group_finish(b);
-    expect_same(a, b);
-    assert_int_equal(tithe_exchange_put(a->ex, 0, 0, x, 1, &a->error), TITHE_OK);
-    assert_int_equal(tithe_exchange_put(a->ex, 0, 0, x, 1, &a->error), TITHE_E_ARGUMENT); /* twice */
-    free(x);
-    group_free(a);
-    group_free(b);
-}
-
-/* A bucket that cannot be written after others have left: an error, and an end. */
+/* A bucket that cannot be written after others have left ends all of it, and says so again. */
 static void test_failure_half_way(void **state)
 {
     (void)state;
@@ -347,33 +337,69 @@ static void test_failure_half_way(void **state)
         group *g = make(&v, 4 * 600, overlap, NULL);
         float *x = gradients_make(RANKS, N, 0);
         x[2 * N + 1900] = 1e6f; /* of the last rank, in the last bucket */
-        assert_int_equal(tithe_exchange_put(g->ex, 0, 0, x, 1, &g->error), TITHE_OK);
-        assert_int_equal(tithe_exchange_put(g->ex, 1, 0, x + N, 1, &g->error), TITHE_OK);
-        assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error), TITHE_OK);
-        assert_int_not_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_OK);
+        group_put_all(g, x, 1);
+        assert_int_equal(tithe_exchange_put(g->ex, 0, 0, x, 1, &g->error), TITHE_E_ARGUMENT); /* twice */
+        assert_int_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_E_RANGE);
+        assert_non_null(strstr(g->error.text, "Rank 2 has a gradient that is too large for all|f16"));
         x[2 * N + 1900] = 1;
-        assert_int_not_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error),
-                             TITHE_OK); /* no way back */
-        assert_non_null(strstr(g->error.text, "open another"));
-        assert_int_not_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_OK);
+        g->error.text[0] = 0;
+        assert_int_equal(tithe_exchange_put(g->ex, 2, 0, x + 2 * N, 1, &g->error), TITHE_E_RANGE);
+        assert_non_null(strstr(g->error.text, "Rank 2"));
+        assert_int_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_E_RANGE);
+        assert_int_equal(tithe_exchange_skip(g->ex, 0, 1, &g->error), TITHE_E_RANGE);
         free(x);
         group_free(g);
     }
-    /* in its first bucket, nothing has happened yet */
-    group *g = make(&v, 4 * 600, true, NULL), *same = make(&v, 4 * 600, true, NULL);
-    float *x = gradients_make(RANKS, N, 0);
-    const float right = x[5];
-    x[5] = 1e6f;
-    assert_int_not_equal(tithe_exchange_put(g->ex, 0, 0, x, 1, &g->error), TITHE_OK);
-    x[5] = right;
-    group_put_all(g, x, 1);
-    group_finish(g);
-    group_put_all(same, x, 1);
-    group_finish(same);
-    expect_same(g, same);
-    free(x);
-    group_free(g);
-    group_free(same);
+}
+
+/* Layers that are put one by one: a NaN in one of them, whenever it comes, skips the step, whatever has left by then. */
+static void test_a_layer_is_not_finite(void **state)
+{
+    (void)state;
+    for (unsigned v = 0; v < VARIANTS; v++)
+        for (int overlap = 0; overlap < 2; overlap++)
+            for (size_t bad = 0; bad < LAYERS; bad++) {
+                group *g = make_skipping(&variants[v], 4 * 600, overlap),
+                      *clean = make_skipping(&variants[v], 4 * 600, overlap);
+                for (unsigned k = 0; k < 3; k++) {
+                    float *x = gradients_make(RANKS, N, k);
+                    size_t begin = 0;
+                    for (size_t l = 0; l < bad; l++) begin += layers[l];
+                    if (k == 1) x[N + begin] = NAN;
+                    for (size_t i = 0; i < LAYERS; i++) /* backwards in odd ones */
+                        for (unsigned r = 0; r < RANKS; r++) {
+                            const size_t l = bad % 2 ? LAYERS - 1 - i : i;
+                            size_t at = 0;
+                            for (size_t b = 0; b < l; b++) at += layers[b];
+                            assert_int_equal(
+                                tithe_exchange_put_layer(g->ex, r, 0, l, x + r * N + at, 1, &g->error),
+                                TITHE_OK);
+                        }
+                    if (k == 1) {
+                        char words[80];
+                        snprintf(words, sizeof words,
+                                 "Rank 1 has a gradient that is not finite at position %zu", begin);
+                        assert_int_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_E_SKIPPED);
+                        expect(strstr(g->error.text, words), "%s: %s", variants[v].codec, g->error.text);
+                        tithe_exchange_continue(clean->ex, 2, NULL, NULL);
+                    } else {
+                        group_finish(g);
+                        group_put_all(clean, x, 1);
+                        group_finish(clean);
+                        assert_true(same_floats(g->update, clean->update, N));
+                    }
+                    free(x);
+                }
+                for (unsigned r = 0; r < RANKS && tithe_exchange_residual(g->ex, r); r++)
+                    assert_true(same_floats(tithe_exchange_residual(g->ex, r),
+                                            tithe_exchange_residual(clean->ex, r), N));
+                const tithe_exchange_totals a = totals_of(g->ex), b = totals_of(clean->ex);
+                assert_true(a.uplink_bytes == b.uplink_bytes && a.cost == b.cost && a.unsent == b.unsent &&
+                            a.paper_bits == b.paper_bits && a.downlink_bytes == b.downlink_bytes &&
+                            a.skipped == 1);
+                group_free(g);
+                group_free(clean);
+            }
 }
 
 static void refused(tithe_status status, const tithe_error *error, const char *words)
@@ -451,7 +477,7 @@ int main(void)
         cmocka_unit_test(test_buckets_draw_apart),
         cmocka_unit_test(test_fusing_saves_messages),
         cmocka_unit_test(test_empty_layers),
-        cmocka_unit_test(test_refused_before_anything_left),
+        cmocka_unit_test(test_a_layer_is_not_finite),
         cmocka_unit_test(test_failure_half_way),
         cmocka_unit_test(test_bad_order),
         cmocka_unit_test(test_bad_input),

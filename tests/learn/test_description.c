@@ -130,6 +130,7 @@ static const sample samples[] = {
     {"cost", NULL, "802.15.4", {{0}}},
     {"clients", NULL, "1/round", {{0}}},
     {"count", "frame", "paper", {{0}}},
+    {"on-nonfinite", "fail", "skip", {{0}}},
     {"checkpoint", NULL, kept_here, {{0}}},
     {"every", "1", "2", {{"checkpoint", kept_here}}},
     {"resume", NULL, kept_here, {{0}}},
@@ -417,13 +418,14 @@ static void flags_are_where_they_should_be(void **state)
     (void)state;
     static const char *const own[] = {"features", "max-memory", "overlap", "threads", "deterministic", NULL};
     static const char *const not_saved[] = {"max-memory", "threads", "checkpoint", "every", "resume", NULL};
-    static const char *const may_change[] = {"positive",   "normalize",     "features",    "step-size",
-                                             "steps",      "epochs",        "target-loss", "target-gap",
-                                             "no-optimum", "exact",         "collective",  "overlap",
-                                             "network",    "deterministic", NULL};
+    static const char *const may_change[] = {"positive",   "normalize",     "features",     "step-size",
+                                             "steps",      "epochs",        "target-loss",  "target-gap",
+                                             "no-optimum", "exact",         "collective",   "overlap",
+                                             "network",    "deterministic", "on-nonfinite", NULL};
     static const char *const of_messages[] = {
-        "workers", "seed",   "codec", "downlink", "feedback", "downlink-feedback", "scheme", "collective",
-        "leader",  "bucket", "tuner", "level",    "cost",     "clients",           "count",  NULL};
+        "workers", "seed",       "codec",  "downlink",     "feedback", "downlink-feedback",
+        "scheme",  "collective", "leader", "bucket",       "tuner",    "level",
+        "cost",    "clients",    "count",  "on-nonfinite", NULL};
     static const char *const later[] = {"data",   "model",  "l2",   "sampling",          "batch",
                                         "scheme", "leader", "cost", "downlink-feedback", NULL};
     for (const tithe_option *row = tithe_train_option_table(); row->name; row++) {

@@ -159,7 +159,7 @@ def by_the_page():
     data = open(file, "rb").read()
     magic, version, length, step, n, seed, _, workers, parts, epochs, _, _, count, earlier, averaged, learned = struct.unpack_from(
         "<8sIIQQQQIIdddQQQQ", data)
-    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 3, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
+    check((magic, version, step, n, seed, workers, parts) == (b"TITHECKP", 4, 5, 123, 77, 3, 1 + 16 + 32 + 64 + 128), "page: head")
     check(epochs == here["epochs"] and (count, earlier, averaged, learned) == (2, 2, 6, 0), f"page: {epochs} epochs, {count}, {earlier}, {averaged}")
     facts = dict(line.split(": ", 1) for line in data[112:112 + length].decode().splitlines())
     check(facts["codec"].startswith("topk:keep=0.1") and facts["feedback"] == "ec" and facts["clients"] == "2/round", f"page: {facts}")
@@ -168,9 +168,9 @@ def by_the_page():
     at += 4 * workers
     uplink = cost = 0
     for _ in range(workers):
-        account = struct.unpack_from("<30d", data, at)
+        account = struct.unpack_from("<31d", data, at)
         uplink, cost = uplink + account[1], cost + account[5]
-        at += 8 * 30 + 4 * n + 8 * n
+        at += 8 * 31 + 4 * n + 8 * n
     check(uplink == here["uplink_bytes"] and cost == here["cost"], f"page: {uplink}, {cost}")
     check(len(data) == at + 4 and struct.unpack_from("<I", data, at)[0] == crc32c(data[:at]), "page: length and checksum")
 
@@ -217,7 +217,7 @@ def bad_files(transports):
         "longer": (content + b"x", ["damaged"]),
         "a bit": (content[:2000] + bytes([content[2000] ^ 4]) + content[2001:], ["damaged", "checksum"]),
         "a trace": (b"# name: run\n", ["no checkpoint"]),
-        "a later version": (content[:8] + struct.pack("<I", 9) + content[12:], ["version 9", "versions 2 and 3"]),
+        "a later version": (content[:8] + struct.pack("<I", 9) + content[12:], ["version 9", "versions 2 to 4"]),
     }
     for name, (data, words) in damaged.items():
         open(path("bad"), "wb").write(data)
@@ -305,6 +305,30 @@ def version_2():
     refused([tithe, "train", "--resume", file, "--bucket", "64"], ["bucket is off there", "64 here"], "version 2, buckets")
 
 
+def version_3(transports):
+    """A file of the version before: each account has a number less, and everything else is the same."""
+    new, old = path("version-4"), path("version-3")
+    options = ["--codec", "topk:keep=0.1", "--momentum", "0.5"]
+    whole = answer("inproc", [*options, "--steps", "9"], "version 3")
+    answer("inproc", [*options, "--steps", "5", "--checkpoint", new], "version 3")
+    data = open(new, "rb").read()
+    length, n = struct.unpack_from("<I", data, 12)[0], struct.unpack_from("<Q", data, 24)[0]
+    at = 112 + length + 8 * n
+    short = data[:8] + struct.pack("<I", 3) + data[12:at]
+    for _ in range(WORKERS):
+        short += data[at:at + 8 * 30] + data[at + 8 * 31:at + 8 * 31 + 12 * n]
+        at += 8 * 31 + 12 * n
+    check(at + 4 == len(data), "version 3: the file is as the page says")
+    with open(old, "wb") as file:
+        file.write(short + struct.pack("<I", crc32c(short)))
+    for transport in transports:
+        resumed = alone(transport, old, ["--steps", "9"], "version 3")
+        if resumed:
+            check(resumed["model_hash"] == whole["model_hash"] and resumed["uplink_bytes"] == whole["uplink_bytes"] and
+                  resumed["cost"] == whole["cost"] and resumed["skipped"] == 0, f"version 3 over {transport}: {resumed}")
+    check(run([tithe, "inspect", old]).returncode == 0, "version 3: inspect")
+
+
 def trace():
     """The records of a resumed run go on where those of the first half ended."""
     options = ["--codec", "topk:keep=0.1"]
@@ -386,6 +410,7 @@ if "zmq" in transports:
 if "mpi" in transports:
     only_rank_0_sees_the_file()
 version_2()
+version_3(transports)
 by_the_page()
 trace()
 inspect()
