@@ -129,8 +129,11 @@ typedef struct tithe_exchange_config {
     unsigned taking_part; /* ranks that take part in every step, the others are skipped; 0: all of them */
     uint64_t seed;
     tithe_pool *pool;
-    unsigned lanes;       /* threads that may put at the same time; 0: those of the pool */
-    bool measure;         /* energies too: a few more passes over each vector */
+    unsigned lanes; /* threads that may put at the same time; 0: those of the pool */
+    bool measure;   /* energies too: a few more passes over each vector */
+    /* Gradients stay as they are from put to finish: shards then encode a part while another one travels. As in
+     * tithe_exchange_step, where that is so anyway. */
+    bool stays;
     const size_t *layers; /* lengths of the layers, which lie one after the other; NULL: it is one */
     size_t layer_count;
     /* 0: one message for all. Otherwise short layers are fused up to so many bytes, and longer ones cut; each of these buckets

@@ -2,7 +2,7 @@
  * added, so that links never wait for the end of a round. The same sums in the same order, and the same bytes.
  *
  * What was sent is changed only when the finished sum of that piece comes back, which holds what was sent: so nobody
- * has to wait until a piece is out. */
+ * has to wait until a piece is out. Numbers are read from the vector and sums written to `out`, so that neither is copied. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -14,7 +14,8 @@ enum { AHEAD = 4 }; /* pieces that are asked for before they can be there */
 
 typedef struct pieces {
     tithe_comm *comm;
-    float *vector, *scratch;
+    const float *vector;
+    float *out, *scratch;
     size_t n;
     double weight;
     unsigned rounds;
@@ -35,12 +36,12 @@ static size_t count_of(const pieces *p, unsigned part)
     return (size_t)coll_pieces((double)coll_part(p->n, p->comm->size, part));
 }
 
-/* Where a piece of a part lies, and how many numbers it has. */
-static float *piece_of(const pieces *p, unsigned part, size_t piece, size_t *length)
+/* Where a piece of a part begins, and how many numbers it has. */
+static size_t piece_of(const pieces *p, unsigned part, size_t piece, size_t *length)
 {
     const size_t whole = coll_part(p->n, p->comm->size, part), first = piece * COLL_PIECE;
     *length = whole - first < COLL_PIECE ? whole - first : COLL_PIECE;
-    return p->vector + tithe_part_begin(p->n, p->comm->size, part) + first;
+    return tithe_part_begin(p->n, p->comm->size, part) + first;
 }
 
 /* What is to be added waits in the scratch, in one of a few places that take turns. */
@@ -54,7 +55,7 @@ static tithe_status ask_next(pieces *p, tithe_error *error)
     if (p->asked_round == p->rounds) return TITHE_OK;
     const tithe_move m = move_of(p, p->asked_round);
     size_t length;
-    float *at = piece_of(p, m.receive, p->asked_piece, &length);
+    float *at = p->out + piece_of(p, m.receive, p->asked_piece, &length);
     const tithe_status status = ti_comm_expect(p->comm, p->comm->first, (unsigned)m.from,
                                                place_of(p, m.add, p->asked, at), length * sizeof *at, error);
     p->asked++;
@@ -65,38 +66,47 @@ static tithe_status ask_next(pieces *p, tithe_error *error)
     return status;
 }
 
+static void add(float *out, const float *mine, const float *theirs, size_t n)
+{
+    if (out == mine)
+        ti_kernels()->add_scaled(out, theirs, 1, n);
+    else
+        for (size_t i = 0; i < n; i++) out[i] = mine[i] + theirs[i];
+}
+
 /* A piece comes, is added or kept, and goes on. */
 static tithe_status take_piece(pieces *p, unsigned round, size_t piece, size_t number, tithe_error *error)
 {
     const tithe_move m = move_of(p, round);
     const bool finished = round + 2 == p->comm->size, last = round + 1 == p->rounds;
     size_t length;
-    float *mine = piece_of(p, m.receive, piece, &length);
-    const size_t bytes = length * sizeof *mine;
+    const size_t at = piece_of(p, m.receive, piece, &length);
+    float *out = p->out + at;
+    const size_t bytes = length * sizeof *out;
     const void *theirs;
     tithe_status status = ti_comm_take(p->comm, p->comm->first, (unsigned)m.from,
-                                       place_of(p, m.add, number, mine), bytes, &theirs, error);
+                                       place_of(p, m.add, number, out), bytes, &theirs, error);
     if (status) return status;
     if (m.add)
-        ti_kernels()->add_scaled(mine, theirs, 1, length);
-    else if (theirs != mine)
-        memcpy(mine, theirs, bytes);
-    if (finished && p->weight != 1) ti_coll_weigh(mine, mine, p->weight, length); /* all others get it so */
+        add(out, p->vector + at, theirs, length);
+    else if (theirs != out)
+        memcpy(out, theirs, bytes);
+    if (finished && p->weight != 1) ti_coll_weigh(out, out, p->weight, length); /* all others get it so */
     status = ask_next(p, error);
     return status || last ? status
-                          : ti_comm_send_piece(p->comm, p->comm->first, (unsigned)m.to, mine, bytes, error);
+                          : ti_comm_send_piece(p->comm, p->comm->first, (unsigned)m.to, out, bytes, error);
 }
 
-tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, double weight, float *scratch,
-                            tithe_error *error)
+tithe_status ti_ring_reduce(tithe_comm *comm, const float *vector, size_t n, double weight, float *scratch,
+                            float *out, tithe_error *error)
 {
-    pieces p = {comm, vector, scratch, n, weight, ti_coll_ring.reduce_steps(comm->size), 0, 0, 0};
+    pieces p = {comm, vector, out, scratch, n, weight, ti_coll_ring.reduce_steps(comm->size), 0, 0, 0};
     tithe_status status = TITHE_OK;
     for (unsigned i = 0; i < AHEAD && !status; i++) status = ask_next(&p, error);
     const tithe_move first = move_of(&p, 0);
     for (size_t i = 0; i < count_of(&p, first.send) && !status; i++) {
         size_t length;
-        const float *at = piece_of(&p, first.send, i, &length);
+        const float *at = vector + piece_of(&p, first.send, i, &length);
         status = ti_comm_send_piece(comm, comm->first, (unsigned)first.to, at, length * sizeof *at, error);
     }
     size_t number = 0;

@@ -33,9 +33,10 @@ typedef struct exchange_worker {
     double energy, sent, unsent; /* |x|^2, |C(x)|^2, |x - C(x)|^2, where they are measured */
     double gamma;                /* with which it was put */
     const char *reason;
-    /* a shared level is known only when all ranks were put: what is needed to encode then */
+    /* The gradient, where it is needed after put: a level that all share is known only then, shards encode then what stays,
+     * and a whole gradient is read where it is. */
     const float *g;
-    double *curve, *costs;
+    double *curve, *costs; /* of the former */
 } exchange_worker;
 
 /* What a thread needs while it puts. */

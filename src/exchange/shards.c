@@ -136,6 +136,7 @@ static bool make_room(tithe_exchange *ex, shards *s)
     s->part = exchange_room(comm->size, sizeof *s->part, &enough);
     s->begin = exchange_room(comm->size + 1u, sizeof *s->begin, &enough);
     s->came = exchange_room(comm->size, sizeof *s->came, &enough);
+    s->energy = exchange_room((size_t)comm->local * comm->size, sizeof *s->energy, &enough);
     if (!enough) return false;
     lay_out(s, ex->n, grain_of(ex->config.codec, ex->n), comm->size);
     s->mine = comm->first < comm->size ? s->part[comm->first] : s->count;
@@ -180,6 +181,7 @@ void ti_shards_close(tithe_exchange *ex)
     free(s->part);
     free(s->begin);
     free(s->came);
+    free(s->energy);
     free(s->inbox);
     free(s);
 }
@@ -234,38 +236,86 @@ static void take_back(const tithe_exchange *ex, const exchange_worker *w, unsign
     if (feedback->scaled) ti_kernels()->add_scaled(residual, g + s->begin[part], -(float)gamma, n);
 }
 
+static tithe_status put_part(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, unsigned part,
+                             const float *g, double gamma, tithe_pool *pool, tithe_error *error)
+{
+    const shards *s = ex->own;
+    const unsigned local = (unsigned)(w - ex->workers), place = local * s->count + part;
+    const exchange_way way = way_of(s, &ex->up, &s->up, part);
+    exchange_worker one = worker_of(s, w, &s->up, part);
+    tithe_call call =
+        ti_shards_call(ex, way.codec, ex->config.comm->first + local, part, lane, way.scratch_size);
+    call.pool = pool;
+    const tithe_status status =
+        ti_exchange_compress(&way, &one, lane, &call, g + s->begin[part], gamma, ex->config.measure, error);
+    if (status == TITHE_E_NONFINITE)
+        ti_exchange_expect_finite(g, ex->n, error); /* where in the whole vector? */
+    s->up.info[place] = one.info;
+    s->up.level[place] = one.level;
+    s->energy[place] = (shard_energy){one.energy, one.sent, one.unsent};
+    w->reason = one.reason;
+    return status;
+}
+
+/* What the parts of a rank are together, in one order: sums of doubles have one. */
+static void add_up(const tithe_exchange *ex, exchange_worker *w)
+{
+    const shards *s = ex->own;
+    const size_t first = (size_t)(w - ex->workers) * s->count;
+    w->info = (tithe_frame_info){0};
+    w->energy = w->sent = w->unsent = 0;
+    for (size_t i = first; i < first + s->count; i++) {
+        w->info.bytes += s->up.info[i].bytes;
+        w->info.entries += s->up.info[i].entries;
+        w->energy += s->energy[i].all;
+        w->sent += s->energy[i].sent;
+        w->unsent += s->energy[i].unsent;
+    }
+}
+
+/* Other ranks hear of the first part before the last one is encoded, so only where no number that makes sense is refused. */
+static bool goes_later(const tithe_exchange *ex, const float *g)
+{
+    static const double sense = 0x1p100;
+    const bool stays = ex->config.stays || (g && g == ex->in_place);
+    if (!stays || !exchange_is_remote(ex) || ex->config.comm->local != 1) return false;
+    const tithe_call call = {0};
+    const tithe_quant_call quant = ti_codec_quant_call(ex->up.codec, &call, ex->n);
+    tithe_claims claims = {0};
+    ex->up.codec->quantizer->claims(&quant, &claims);
+    return ex->up.codec->quantizer->saturates || claims.largest >= sense;
+}
+
 tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
                            double gamma, tithe_pool *pool, tithe_error *error)
 {
-    const shards *s = ex->own;
-    const unsigned local = (unsigned)(w - ex->workers);
-    /* A part that is refused must not find others kept already. */
-    tithe_status status = ex->up.feedback->keeps ? ti_exchange_expect_finite(g, ex->n, error) : TITHE_OK;
+    shards *s = ex->own;
+    s->later = goes_later(ex, g);
+    /* A part that is refused must not find others kept already, nor gone. */
+    tithe_status status =
+        s->later || ex->up.feedback->keeps ? ti_exchange_expect_finite(g, ex->n, error) : TITHE_OK;
+    w->g = g;
+    if (s->later) return status;
     unsigned p = 0;
-    w->info = (tithe_frame_info){0};
-    w->energy = w->sent = w->unsent = 0;
-    for (; p < s->count && !status; p++) {
-        const exchange_way way = way_of(s, &ex->up, &s->up, p);
-        exchange_worker one = worker_of(s, w, &s->up, p);
-        tithe_call call =
-            ti_shards_call(ex, way.codec, ex->config.comm->first + local, p, lane, way.scratch_size);
-        call.pool = pool;
-        status =
-            ti_exchange_compress(&way, &one, lane, &call, g + s->begin[p], gamma, ex->config.measure, error);
-        if (status == TITHE_E_NONFINITE) /* where in the whole vector? */
-            ti_exchange_expect_finite(g, ex->n, error);
-        s->up.info[local * s->count + p] = one.info;
-        s->up.level[local * s->count + p] = one.level;
-        w->info.bytes += one.info.bytes;
-        w->info.entries += one.info.entries;
-        w->energy += one.energy;
-        w->sent += one.sent;
-        w->unsent += one.unsent;
-        w->reason = one.reason;
-    }
+    for (; p < s->count && !status; p++) status = put_part(ex, w, lane, p, g, gamma, pool, error);
     for (unsigned before = 0; status && ex->up.feedback->keeps && before + 1 < p; before++)
         take_back(ex, w, before, lane, g, gamma);
+    if (!status) add_up(ex, w);
     return status;
+}
+
+tithe_status ti_shards_make(tithe_exchange *ex, unsigned part, tithe_error *error)
+{
+    const double start = clock_now();
+    exchange_worker *w = ex->workers;
+    const tithe_status status = put_part(ex, w, ex->lanes, part, w->g, w->gamma, ex->config.pool, error);
+    ex->totals.encode += clock_now() - start;
+    return status;
+}
+
+void ti_shards_made(tithe_exchange *ex)
+{
+    add_up(ex, ex->workers);
 }
 
 tithe_status ti_shards_add(tithe_exchange *ex, unsigned rank, unsigned part, const uint8_t *frame,
