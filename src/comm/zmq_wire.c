@@ -49,10 +49,10 @@ static tithe_status fail_zmq(const char *what, tithe_error *error)
 }
 
 /* ZeroMQ takes memory for every long message that arrives and gives it back, which glibc would get from the system each time,
- * page by page. It stops to do so for lengths that were freed once: one of this length, which nobody touches, is enough. */
+ * page by page. It keeps what is shorter than anything that was freed before (up to 32 MB): once, and nobody touches it. */
 static void teach_malloc(void)
 {
-    void *volatile once = malloc(32 << 20);
+    void *volatile once = malloc(16 << 20);
     free(once);
 }
 
