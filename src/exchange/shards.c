@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "codec/codec.h"
+#include "coll/coll.h"
 #include "kernels/kernels.h"
 
 enum { SHARD_MIN = 256 };
@@ -273,17 +274,22 @@ static void add_up(const tithe_exchange *ex, exchange_worker *w)
     }
 }
 
-/* Other ranks hear of the first part before the last one is encoded, so only where no number that makes sense is refused. */
-static bool goes_later(const tithe_exchange *ex, const float *g)
+/* Can numbers that make sense be too large for it? */
+static bool is_narrow(const tithe_codec *codec, size_t n)
 {
     static const double sense = 0x1p100;
-    const bool stays = ex->config.stays || (g && g == ex->in_place);
-    if (!stays || !exchange_is_remote(ex) || ex->config.comm->local != 1) return false;
     const tithe_call call = {0};
-    const tithe_quant_call quant = ti_codec_quant_call(ex->up.codec, &call, ex->n);
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, n);
     tithe_claims claims = {0};
-    ex->up.codec->quantizer->claims(&quant, &claims);
-    return ex->up.codec->quantizer->saturates || claims.largest >= sense;
+    codec->quantizer->claims(&quant, &claims);
+    return !codec->quantizer->saturates && claims.largest < sense;
+}
+
+/* Other ranks hear of the first part before the last one is encoded, so nothing may be refused then. */
+static bool goes_later(const tithe_exchange *ex, const float *g)
+{
+    const bool stays = ex->config.stays || (g && g == ex->in_place);
+    return stays && exchange_is_remote(ex) && ex->config.comm->local == 1 && !is_narrow(ex->up.codec, ex->n);
 }
 
 tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
@@ -340,15 +346,24 @@ static tithe_call back_call(const tithe_exchange *ex, unsigned part)
     return call;
 }
 
+/* Where a sum could be too large for the codec, its mean is sent: that is no larger than what the codec has written already. What
+ * owners keep is in units of the sum, so with feedback it stays with that. */
+static double mean_of(const tithe_exchange *ex)
+{
+    const bool mean = !ex->down.feedback->keeps && is_narrow(ex->down.codec, ex->n);
+    return mean ? 1.0 / ti_exchange_taking_part(ex) : 1;
+}
+
 tithe_status ti_shards_answer(tithe_exchange *ex, unsigned part, tithe_error *error)
 {
     shards *s = ex->own;
+    float *sum = ex->sum + s->begin[part];
     const exchange_way way = way_of(s, &ex->down, &s->back, part);
     exchange_worker one = worker_of(s, &ex->server, &s->back, part);
     tithe_call call = back_call(ex, part);
-    const double start = clock_now();
-    const tithe_status status =
-        ti_exchange_compress_back(ex, &way, &one, &call, ex->sum + s->begin[part], error);
+    const double start = clock_now(), mean = mean_of(ex);
+    if (mean != 1) ti_coll_weigh(sum, sum, mean, way.n);
+    const tithe_status status = ti_exchange_compress_back(ex, &way, &one, &call, sum, error);
     ex->totals.encode += clock_now() - start;
     s->back.info[part] = one.info;
     return status;
@@ -364,7 +379,8 @@ tithe_status ti_shards_take(tithe_exchange *ex, unsigned part, size_t length, fl
     const uint8_t *frame = shard_frame(&ex->server, &s->back, part);
     float *at = update + s->begin[part];
     const size_t n = shard_length(s, part);
-    const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps);
+    const double weight =
+        ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps) / mean_of(ex);
     memset(at, 0, n * sizeof *at);
     s->back.info[part] = (tithe_frame_info){.bytes = length, .entries = n};
     tithe_status status = TITHE_OK;
