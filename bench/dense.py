@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Puts our dense ring beside MPI's own all-reduce, on this machine's loopback and on networks that tools/netlab makes.
 
-usage: bench/dense.py [--ranks 2,4] [--networks loopback,none,1000mbit,100mbit] [--n 2^24] [--slow 2^22] [--rounds 9] [--build build]
-                      [--json FILE]
+usage: bench/dense.py [--ranks 2,4] [--networks loopback,none,1000mbit,100mbit] [--n 2^24] [--slow 2^22] [--series 3] [--rounds 9]
+                      [--build build] [--json FILE]
 
 The network none is one of hosts with links as fast as they go; at up to 100 Mbit the vector has --slow numbers. MPI_Allreduce is measured
-over TCP as Open MPI chooses its algorithm and with the ring forced, and the faster of the two is 1.0. Each figure is the
-median of a few rounds. Needs root, as namespaces do."""
+over TCP as Open MPI chooses its algorithm and with the ring forced, and the faster of the two is 1.0. The rows take turns in a
+few series, so that a machine that is slower for a while is so for all of them; each figure is the median of all rounds of all
+series, and beside it is the fastest. Needs root, as namespaces do."""
 import argparse
 import json
 import os
@@ -24,6 +25,7 @@ parser.add_argument("--ranks", default="2,4")
 parser.add_argument("--networks", default="loopback,none,1000mbit,100mbit")
 parser.add_argument("--n", default="2^24")
 parser.add_argument("--slow", default="2^22")
+parser.add_argument("--series", type=int, default=3)
 parser.add_argument("--rounds", type=int, default=9)
 parser.add_argument("--build", default=os.path.join(here, "..", "build"))
 parser.add_argument("--json")
@@ -51,15 +53,15 @@ def run(network, ranks, transport, command):
 
 
 def measure(network, ranks, n, row):
-    """Seconds of one all-reduce."""
+    """Seconds of some all-reduces."""
     if row == "zmq":
         command = [steps, "zmq", "dense", "ring", "raw", str(n), str(wanted.rounds), "--workers", str(ranks)]
-        return statistics.median(run(network, ranks, "zmq", command)["seconds"])
+        return run(network, ranks, "zmq", command)["seconds"]
     how = {"MPI, ring forced": RING, "mpi": {}, "MPI": {}, "mpi, native": {}}[row]
     options = {"mpi": "codec=raw;feedback=none;collective=ring", "mpi, native": "codec=raw;feedback=none;collective=native"}
     os.environ.update(how)
     try:
-        return run(network, ranks, "mpi", [over_mpi, options.get(row, "allreduce"), str(n), str(wanted.rounds)])["median"]
+        return run(network, ranks, "mpi", [over_mpi, options.get(row, "allreduce"), str(n), str(wanted.rounds)])["seconds"]
     finally:
         for key in how:
             del os.environ[key]
@@ -69,18 +71,22 @@ def numbers(text):
     return 1 << int(text[2:]) if text.startswith("2^") else int(text)
 
 
+ROWS = ("MPI", "MPI, ring forced", "mpi", "mpi, native", "zmq")
 answers = []
 for network in wanted.networks.split(","):
     for ranks in map(int, wanted.ranks.split(",")):
         slow = network.endswith("mbit") and int(network[:-4]) <= 100
         n = numbers(wanted.slow if slow else wanted.n)
-        times = {}
-        for row in ("MPI", "MPI, ring forced", "mpi", "mpi, native", "zmq"):
-            times[row] = measure(network, ranks, n, row)
-            best = min(times[name] for name in ("MPI", "MPI, ring forced") if name in times)
-            answers.append({"network": network, "ranks": ranks, "n": n, "row": row, "seconds": times[row]})
-            ratio = f"{times[row] / best:6.2f}" if not row.startswith("MPI") else ""
-            print(f"{network:>9} {ranks} ranks, {n} numbers  {row:17}{times[row] * 1e3:10.1f} ms {ratio}", flush=True)
+        times = {row: [] for row in ROWS}
+        for _ in range(wanted.series):
+            for row in ROWS:
+                times[row] += measure(network, ranks, n, row)
+        medians = {row: statistics.median(times[row]) for row in ROWS}
+        best = min(medians[row] for row in ROWS if row.startswith("MPI"))
+        for row in ROWS:
+            answers.append({"network": network, "ranks": ranks, "n": n, "row": row, "median": medians[row], "seconds": times[row]})
+            ratio = f"{medians[row] / best:6.2f}" if not row.startswith("MPI") else ""
+            print(f"{network:>9} {ranks} ranks, {n} numbers  {row:17}{medians[row] * 1e3:10.1f} ms ({min(times[row]) * 1e3:.1f}) {ratio}", flush=True)
 if wanted.json:
     with open(wanted.json, "w", encoding="utf-8") as file:
         json.dump(answers, file, indent=1)

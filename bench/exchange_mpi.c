@@ -3,8 +3,8 @@
  *     mpirun -n 2 build/tests/bench_exchange_mpi allreduce 16777216 9
  *     mpirun -n 2 build/tests/bench_exchange_mpi 'codec=topk:keep=0.01;feedback=ec' 16777216 9
  *
- * The first process prints one line of JSON: the median and the shortest time of the rounds, each the longest over the processes, and by how
- * many bytes the exchange raised the peak memory of a process, the most of any. */
+ * The first process prints one line of JSON: the times of the rounds, ascending, each the longest over the processes, their median
+ * and the shortest, and by how many bytes the exchange raised the peak memory of a process, the most of any. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,9 +82,12 @@ int main(int argc, char **argv)
     qsort(seconds, (size_t)rounds, sizeof *seconds, ascending);
     double more = peak_bytes() - before;
     MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (rank == 0)
-        printf("{\"n\":%zu,\"median\":%.6f,\"fastest\":%.6f,\"peak_bytes\":%.0f}\n", n, seconds[rounds / 2],
-               seconds[0], more);
+    if (rank == 0) {
+        printf("{\"n\":%zu,\"seconds\":[", n);
+        for (int round = 0; round < rounds; round++) printf("%s%.6f", round ? "," : "", seconds[round]);
+        printf("],\"median\":%.6f,\"fastest\":%.6f,\"peak_bytes\":%.0f}\n", seconds[rounds / 2], seconds[0],
+               more);
+    }
     if (!own) {
         tithe_exchange_free(ex);
         tithe_comm_free(comm);

@@ -2,6 +2,10 @@
  *
  *     mpirun -n 2 build/tests/bench_exchange_steps mpi gather allgather topk:keep=0.1 1048576 5
  *     build/tests/bench_exchange_steps zmq dense ring raw 1048576 5 --workers 2 --role worker --connect tcp://10.0.0.1:5577
+ *     mpirun -n 2 build/tests/bench_exchange_steps mpi gather allgather topk:keep=0.1 1048576 5 --layers 8 --backward 0.2 --overlap off
+ *
+ * With --layers N the vector comes in N equal layers, each a bucket, and each ready when its share of --backward seconds has passed, in
+ * which the processor is idle: a device of its own computes. With --overlap on (the default) a layer is sent while the next one is made.
  *
  * Rank 0 prints one line of JSON: the seconds of each step, from its start on all ranks to its end on the last one, and where
  * rank 0's went. The first two steps open connections and warm caches, and are not counted.
@@ -27,9 +31,11 @@ static const double HEAD_START = 0.05; /* seconds from the agreement on a start 
 typedef struct settings {
     const char *transport, *scheme, *collective, *codec;
     size_t n;
-    unsigned steps, workers;
-    bool server;
+    unsigned steps, workers, layers;
+    double backward; /* seconds */
+    bool server, overlap;
     const char *endpoint;
+    size_t *lengths; /* of the layers */
 } settings;
 
 static double now(void)
@@ -91,6 +97,10 @@ static tithe_status open_exchange(const settings *s, tithe_comm *comm, tithe_cod
                                           .downlink_feedback = star ? feedback : NULL,
                                           .scheme = s->scheme,
                                           .collective = s->collective,
+                                          .layers = s->lengths,
+                                          .layer_count = s->layers,
+                                          .bucket_bytes = s->layers ? TITHE_EACH_LAYER : 0,
+                                          .overlap = s->overlap,
                                           .seed = 1};
     return tithe_exchange_create(&config, s->n, ex, error);
 }
@@ -123,11 +133,12 @@ static void print(const settings *s, const tithe_comm *comm, const double *secon
     const double steps = s->steps;
     printf("{\"ranks\":%u,\"n\":%zu,\"seconds\":[", comm->size, s->n);
     for (unsigned i = 0; i < s->steps; i++) printf("%s%.6f", i ? "," : "", seconds[i]);
-    printf("],\"encode\":%.6f,\"decode\":%.6f,\"wait\":%.6f,\"transfer\":%.6f,\"sent_bytes\":%.0f,"
+    printf("],\"encode\":%.6f,\"decode\":%.6f,\"wait\":%.6f,\"transfer\":%.6f,\"overlap\":%.6f,\"sent_"
+           "bytes\":%.0f,"
            "\"frame_bytes\":%.0f}\n",
            (after->encode - before->encode) / steps, (after->decode - before->decode) / steps,
            (after->wait - before->wait) / steps, (after->transfer - before->transfer) / steps,
-           (after->sent_bytes - before->sent_bytes) / steps,
+           (after->overlap - before->overlap) / steps, (after->sent_bytes - before->sent_bytes) / steps,
            (after->uplink_bytes - before->uplink_bytes) / steps);
 }
 
@@ -143,6 +154,22 @@ static tithe_status line_up(tithe_comm *comm, double *start, tithe_error *error)
     return status;
 }
 
+/* Layer by layer, as a backward pass has them ready. */
+static tithe_status step_by_layers(const settings *s, tithe_comm *comm, tithe_exchange *ex, float *g,
+                                   tithe_error *error)
+{
+    const double start = now();
+    tithe_status status = TITHE_OK;
+    size_t at = 0;
+    for (unsigned l = 0; l < s->layers && !status; at += s->lengths[l++]) {
+        const double ready = start + s->backward * (l + 1) / s->layers;
+        for (double left; (left = ready - now()) > 0;)
+            nanosleep(&(struct timespec){(time_t)left, (long)(1e9 * fmod(left, 1))}, NULL);
+        status = tithe_exchange_put_layer(ex, comm->first, 0, l, g + at, 0.1, error);
+    }
+    return status ? status : tithe_exchange_finish(ex, g, error);
+}
+
 static tithe_status work(const settings *s, tithe_comm *comm, tithe_exchange *ex, tithe_error *error)
 {
     float *from = malloc(s->n * sizeof *from), *g = malloc(s->n * sizeof *g);
@@ -156,7 +183,9 @@ static tithe_status work(const settings *s, tithe_comm *comm, tithe_exchange *ex
         memcpy(g, from, s->n * sizeof *g);
         double start, end = 0;
         status = line_up(comm, &start, error);
-        if (!status) status = tithe_exchange_step(ex, g, 0.1, error);
+        if (!status)
+            status =
+                s->layers ? step_by_layers(s, comm, ex, g, error) : tithe_exchange_step(ex, g, 0.1, error);
         end = now();
         if (!status) status = ti_comm_fold(comm, COMM_MAX, &end, 1, error);
         if (step >= WARM_UP) seconds[step - WARM_UP] = end - start;
@@ -180,22 +209,30 @@ static bool read_settings(int argc, char **argv, settings *s)
                     .collective = argv[3],
                     .codec = argv[4],
                     .n = strtoull(argv[5], NULL, 10),
-                    .steps = (unsigned)strtoul(argv[6], NULL, 10)};
+                    .steps = (unsigned)strtoul(argv[6], NULL, 10),
+                    .overlap = true};
     for (int i = ARGUMENTS; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--workers") == 0) s->workers = (unsigned)strtoul(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--layers") == 0) s->layers = (unsigned)strtoul(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--backward") == 0) s->backward = strtod(argv[i + 1], NULL);
+        if (strcmp(argv[i], "--overlap") == 0) s->overlap = strcmp(argv[i + 1], "on") == 0;
         if (strcmp(argv[i], "--role") == 0) s->server = strcmp(argv[i + 1], "server") == 0;
         if (strcmp(argv[i], "--listen") == 0 || strcmp(argv[i], "--connect") == 0) s->endpoint = argv[i + 1];
     }
-    return s->n > 0 && s->steps > 0;
+    s->lengths = calloc(s->layers + 1, sizeof *s->lengths);
+    for (unsigned l = 0; s->lengths && l < s->layers; l++)
+        s->lengths[l] = tithe_part_begin(s->n, s->layers, l + 1) - tithe_part_begin(s->n, s->layers, l);
+    return s->n > 0 && s->steps > 0 && s->lengths;
 }
 
 int main(int argc, char **argv)
 {
     settings s;
     if (!read_settings(argc, argv, &s)) {
-        fprintf(stderr,
-                "usage: exchange_steps mpi|zmq SCHEME COLLECTIVE CODEC NUMBERS STEPS [--workers N --role "
-                "server|worker --listen|--connect ENDPOINT]\n");
+        fprintf(
+            stderr,
+            "usage: exchange_steps mpi|zmq SCHEME COLLECTIVE CODEC NUMBERS STEPS [--workers N --role "
+            "server|worker --listen|--connect ENDPOINT] [--layers N --backward SECONDS --overlap on|off]\n");
         return 2;
     }
     tithe_comm *comm = NULL;
@@ -209,5 +246,6 @@ int main(int argc, char **argv)
     tithe_exchange_free(ex);
     tithe_codec_free(codec);
     tithe_comm_free(comm);
+    free(s.lengths);
     return status ? 2 : 0;
 }

@@ -48,11 +48,11 @@ typedef struct tithe_collective {
     /* In place of a schedule; the arguments of tithe_all_reduce. NULL: there is a schedule. */
     tithe_status (*reduce_all)(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
                                tithe_error *error);
-    /* Another way for vectors that are long, with one rank in each process: `weight` times the sum, where those who finish a part
-     * weigh it. NULL: there is none. */
-    bool (*is_long)(const tithe_comm *comm, size_t n);
-    tithe_status (*reduce_long)(tithe_comm *comm, float *vector, size_t n, double weight, float *scratch,
-                                tithe_error *error);
+    /* Another way for vectors that are long, in a process with one rank: `weight` times the sum, weighed by those who finish a
+     * part, goes to `out`, which may be the vector. The messages are those of the schedule. NULL: there is none. */
+    bool (*is_long)(unsigned size, size_t n);
+    tithe_status (*reduce_long)(tithe_comm *comm, const float *vector, size_t n, double weight,
+                                float *scratch, float *out, tithe_error *error);
     /* All-gather of one block for each rank, of unequal lengths; a part is the block of a rank. NULL: it has none. */
     unsigned (*gather_steps)(unsigned size);
     void (*gather)(unsigned size, unsigned rank, unsigned step, tithe_move *move);

@@ -51,7 +51,8 @@ typedef struct tithe_transport {
                             double timeout, tithe_error *error);
     /* Wait until the bytes of all sends may be changed. */
     tithe_status (*flush)(void *self, double timeout, tithe_error *error);
-    /* Tell the others that this process gives up, so that nobody waits for it. */
+    /* Tell the others that this process gives up, so that nobody waits for it. Also called when one of the functions failed;
+     * afterwards nobody reads the bytes of earlier sends, nor writes to the room of pieces. */
     void (*give_up)(void *self, const char *why);
     void (*close)(void *self); /* may be NULL */
     /* Optional: an all-reduce of its own, of one vector for each process. NULL: it has none. */

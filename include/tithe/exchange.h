@@ -129,8 +129,11 @@ typedef struct tithe_exchange_config {
     unsigned taking_part; /* ranks that take part in every step, the others are skipped; 0: all of them */
     uint64_t seed;
     tithe_pool *pool;
-    unsigned lanes;       /* threads that may put at the same time; 0: those of the pool */
-    bool measure;         /* energies too: a few more passes over each vector */
+    unsigned lanes; /* threads that may put at the same time; 0: those of the pool */
+    bool measure;   /* energies too: a few more passes over each vector */
+    /* Gradients stay as they are from put to finish: shards then encode a part while another one travels. As in
+     * tithe_exchange_step, where that is so anyway. */
+    bool stays;
     const size_t *layers; /* lengths of the layers, which lie one after the other; NULL: it is one */
     size_t layer_count;
     /* 0: one message for all. Otherwise short layers are fused up to so many bytes, and longer ones cut; each of these buckets
@@ -139,8 +142,8 @@ typedef struct tithe_exchange_config {
     /* Send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the update do not depend on
      * it. From the first put to finish nobody else may use the ranks. */
     bool overlap;
-    bool
-        skip_nonfinite; /* a gradient that cannot be sent skips the step, in place of ending the exchange (below) */
+    /* A gradient that cannot be sent skips the step, in place of ending the exchange (below). */
+    bool skip_nonfinite;
 } tithe_exchange_config;
 
 #define TITHE_EACH_LAYER ((size_t)-1) /* bucket_bytes: a bucket for each layer, neither fused nor cut */
@@ -218,7 +221,8 @@ typedef struct tithe_exchange_totals {
     /* Sum over the steps of the mean of |not sent|^2 over all ranks that took part, if measured: what the ranks of this process
      * add to it. */
     double unsent;
-    double skipped; /* steps, in the process of rank 0; 0 in others, so that a sum over all of them is right */
+    /* Steps, in the process of rank 0; 0 in others, so that a sum over all of them is right. */
+    double skipped;
 } tithe_exchange_totals;
 TITHE_API void tithe_exchange_total(const tithe_exchange *ex, tithe_exchange_totals *totals);
 

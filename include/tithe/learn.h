@@ -166,8 +166,8 @@ typedef struct tithe_train_options {
     bool (*progress)(void *context, const char *what, double done);
     /* f*, and all that set-up leaves out otherwise, over a real transport, too: rank 0 finds it while the others wait. */
     bool exact;
-    bool
-        skip_nonfinite; /* skip steps in which a gradient cannot be sent, in place of ending there (exchange.h) */
+    /* Skip steps in which a gradient cannot be sent, in place of ending there (exchange.h). */
+    bool skip_nonfinite;
 } tithe_train_options;
 
 /* All but `size`, which tells how much there is to set. */

@@ -46,6 +46,7 @@ typedef struct reduction {
     size_t n;
     unsigned parts;
     float *scratch;
+    bool pieces; /* parts travel as the collective's way for long vectors has it */
 } reduction;
 
 static size_t begin(const reduction *r, unsigned part)
@@ -62,6 +63,39 @@ static void take(const reduction *r, float *mine, const float *theirs, size_t fr
         memcpy(mine + from, theirs, (to - from) * sizeof *mine);
 }
 
+static size_t next_piece(const reduction *r, size_t left)
+{
+    return r->pieces && left > COLL_PIECE ? COLL_PIECE : left;
+}
+
+static tithe_status send_part(const reduction *r, unsigned rank, unsigned to, const float *part, size_t n,
+                              tithe_error *error)
+{
+    if (!r->pieces) return ti_comm_send(r->comm, rank, to, part, n * sizeof *part, error);
+    tithe_status status = TITHE_OK;
+    for (size_t done = 0, piece; done < n && !status; done += piece) {
+        piece = next_piece(r, n - done);
+        status = ti_comm_send_piece(r->comm, rank, to, part + done, piece * sizeof *part, error);
+    }
+    return status;
+}
+
+static tithe_status receive_part(const reduction *r, unsigned rank, unsigned from, float *room, size_t n,
+                                 tithe_error *error)
+{
+    if (!r->pieces) return ti_comm_receive(r->comm, rank, from, room, n * sizeof *room, error);
+    tithe_status status = TITHE_OK;
+    for (size_t done = 0, piece; done < n && !status; done += piece) {
+        const void *at;
+        piece = next_piece(r, n - done);
+        const size_t bytes = piece * sizeof *room;
+        status = ti_comm_expect(r->comm, rank, from, room + done, bytes, error);
+        if (!status) status = ti_comm_take(r->comm, rank, from, room + done, bytes, &at, error);
+        if (!status && at != room + done) memcpy(room + done, at, bytes);
+    }
+    return status;
+}
+
 /* Sends to ranks elsewhere leave first; nobody changes a part that it sends in the same round. */
 static tithe_status send_round(const reduction *r, unsigned round, tithe_error *error)
 {
@@ -71,13 +105,13 @@ static tithe_status send_round(const reduction *r, unsigned round, tithe_error *
         r->how->reduce(comm->size, comm->first + i, round, &m);
         if (m.to == TITHE_NOBODY) continue;
         const size_t from = begin(r, m.send), to = begin(r, m.send_end);
-        const size_t bytes = (to - from) * sizeof(float);
         if (comm_is_local(comm, (unsigned)m.to)) { /* as many messages as if it had to travel */
-            ti_comm_count(comm, r->how->is_long ? (uint64_t)coll_pieces((double)(to - from)) : 1, bytes);
+            ti_comm_count(comm, r->pieces ? (uint64_t)coll_pieces((double)(to - from)) : 1,
+                          (to - from) * sizeof(float));
             continue;
         }
         const tithe_status status =
-            ti_comm_send(comm, comm->first + i, (unsigned)m.to, r->vectors[i] + from, bytes, error);
+            send_part(r, comm->first + i, (unsigned)m.to, r->vectors[i] + from, to - from, error);
         if (status) return status;
     }
     return TITHE_OK;
@@ -96,8 +130,8 @@ static tithe_status receive_round(const reduction *r, unsigned round, double sta
         if (comm_is_local(comm, (unsigned)m.from)) {
             theirs = r->vectors[(unsigned)m.from - comm->first] + from;
         } else {
-            const tithe_status status = ti_comm_receive(comm, comm->first + i, (unsigned)m.from, r->scratch,
-                                                        (to - from) * sizeof(float), error);
+            const tithe_status status =
+                receive_part(r, comm->first + i, (unsigned)m.from, r->scratch, to - from, error);
             if (status) return status;
         }
         if (timed)
@@ -119,10 +153,11 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
     if (comm->size == 1) return TITHE_OK;
     if (comm->local < comm->size && !scratch)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
-    if (how->is_long && how->is_long(comm, n))
-        return how->reduce_long(comm, vectors[0], n, 1, scratch, error);
+    const bool pieces = how->is_long && how->is_long(comm->size, n);
+    if (pieces && comm->local == 1)
+        return how->reduce_long(comm, vectors[0], n, 1, scratch, vectors[0], error);
     if (how->reduce_all) return how->reduce_all(comm, vectors, n, scratch, error);
-    const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch};
+    const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch, pieces};
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->reduce_steps(comm->size) && !status; round++) {
         const double start = clock_now();
@@ -133,14 +168,16 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
     return status;
 }
 
+bool ti_coll_spares(const tithe_comm *comm, const tithe_collective *how, size_t n)
+{
+    return comm->local == 1 && how->is_long && how->is_long(comm->size, n);
+}
+
 tithe_status ti_coll_reduce_weighed(tithe_comm *comm, const tithe_collective *how, float *const *vectors,
                                     size_t n, double weight, float *scratch, float *out, tithe_error *error)
 {
-    if (how->is_long && how->is_long(comm, n)) { /* whoever finishes a part weighs it */
-        const tithe_status status = how->reduce_long(comm, vectors[0], n, weight, scratch, error);
-        if (!status && out != vectors[0]) memcpy(out, vectors[0], n * sizeof *out);
-        return status;
-    }
+    if (ti_coll_spares(comm, how, n))
+        return how->reduce_long(comm, vectors[0], n, weight, scratch, out, error);
     const tithe_status status = tithe_all_reduce(comm, how, vectors, n, scratch, error);
     if (!status) ti_coll_weigh(out, vectors[0], weight, n);
     return status;
@@ -198,12 +235,13 @@ static uint64_t longest_of(const tithe_comm *comm, const size_t *lengths)
     return longest;
 }
 
-/* The block that the first rank of this process gets in a round. */
-static unsigned received_in(const tithe_comm *comm, const tithe_collective *how, unsigned round)
+/* The blocks that the first rank of this process gets in a round. */
+static tithe_move received_in(const tithe_comm *comm, const tithe_collective *how, unsigned round)
 {
     tithe_move m = idle();
     how->gather(comm->size, comm->first, round, &m);
-    return m.receive;
+    if (m.from == TITHE_NOBODY) m.receive_end = m.receive;
+    return m;
 }
 
 static tithe_status refuse_gather(const tithe_collective *how, tithe_error *error)
@@ -215,20 +253,43 @@ static tithe_status refuse_gather(const tithe_collective *how, tithe_error *erro
                    list);
 }
 
-tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
-                              const size_t *lengths, tithe_error *error)
+static tithe_status hand_over(coll_taker *taker, void *context, unsigned from, unsigned to,
+                              tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    for (unsigned b = from; taker && b < to && !status; b++) status = taker(context, b, error);
+    return status;
+}
+
+/* What was received in the last round is handed over when it has been sent on, while the next one comes. */
+tithe_status ti_coll_gather_each(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
+                                 const size_t *lengths, coll_taker *taker, void *context, tithe_error *error)
 {
     if (!how->gather) return refuse_gather(how, error);
-    if (comm->size == 1 || gather_needs_nothing(comm, how, lengths)) return TITHE_OK;
+    if (comm->size == 1 || gather_needs_nothing(comm, how, lengths))
+        return hand_over(taker, context, 0, comm->size, error);
+    unsigned here = comm->first, end = comm->first + comm->local;
     tithe_status status = TITHE_OK;
     for (unsigned round = 0; round < how->gather_steps(comm->size) && !status; round++) {
-        const double start = clock_now();
+        const double start = clock_now(), waited = comm->waited;
         status = gather_round(comm, how, round, blocks, lengths, true, error);
+        if (!status) status = hand_over(taker, context, here, end, error);
+        const double busy = clock_now() - start;
         if (!status) status = gather_round(comm, how, round, blocks, lengths, false, error);
-        if (!status && how->together && comm->seen.together)
-            ti_link_round(comm, longest_of(comm, lengths), lengths[received_in(comm, how, round)], start);
+        const tithe_move m = received_in(comm, how, round);
+        here = m.receive;
+        end = m.receive_end;
+        /* the link was at work until the end, unless we were */
+        if (!status && how->together && comm->seen.together && (!taker || comm->waited - waited > busy))
+            ti_link_round(comm, longest_of(comm, lengths), lengths[m.receive], start);
         if (!status) status = ti_comm_flush(comm, error);
     }
     comm->seen.together = how->together;
-    return status;
+    return status ? status : hand_over(taker, context, here, end, error);
+}
+
+tithe_status tithe_all_gather(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
+                              const size_t *lengths, tithe_error *error)
+{
+    return ti_coll_gather_each(comm, how, blocks, lengths, NULL, NULL, error);
 }

@@ -11,11 +11,18 @@
 extern const tithe_collective ti_coll_ring, ti_coll_tree, ti_coll_star, ti_coll_direct, ti_coll_native;
 
 /* The ring's way for long vectors: in pieces (ring_pieces.c). Scratch for n numbers. */
-tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, double weight, float *scratch,
-                            tithe_error *error);
+tithe_status ti_ring_reduce(tithe_comm *comm, const float *vector, size_t n, double weight, float *scratch,
+                            float *out, tithe_error *error);
 /* `weight` times the sum into `out`, which may be the first vector. Arguments as for tithe_all_reduce. */
 tithe_status ti_coll_reduce_weighed(tithe_comm *comm, const tithe_collective *how, float *const *vectors,
                                     size_t n, double weight, float *scratch, float *out, tithe_error *error);
+/* Does that leave the vectors as they are, where `out` is none of them? */
+bool ti_coll_spares(const tithe_comm *comm, const tithe_collective *how, size_t n);
+/* tithe_all_gather in a process with one rank, which hands over each block, its own too, as soon as it has passed it on. For
+ * collectives that bring each block once, as a ring does. */
+typedef tithe_status coll_taker(void *context, unsigned block, tithe_error *error);
+tithe_status ti_coll_gather_each(tithe_comm *comm, const tithe_collective *how, uint8_t *const *blocks,
+                                 const size_t *lengths, coll_taker *taker, void *context, tithe_error *error);
 /* y = weight * x; they may be the same. */
 void ti_coll_weigh(float *y, const float *x, double weight, size_t n);
 

@@ -8,6 +8,7 @@
  * twice as long as the bytes do. So they go in turns: in turn t to the t-th neighbour, while the t-th on the other side
  * sends to us. A byte says "go" when the receiver has nothing else coming in; without it those who are early disturb those
  * who are late, and make them later still. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -92,10 +93,10 @@ bool ti_direct_in_turns(unsigned size, size_t n)
     return part * sizeof(float) > TITHE_DIRECT_AT_ONCE && part >= size;
 }
 
-/* Ranks that share a process take no turns, but count as if they did. */
+/* Where all ranks are here there is nobody to wait for, but they count as if there were. */
 static bool takes_turns(const direct *d)
 {
-    return d->comm->local == 1 && ti_direct_in_turns(d->comm->size, d->n);
+    return d->comm->local < d->comm->size && ti_direct_in_turns(d->comm->size, d->n);
 }
 
 static void count_turns(const direct *d, unsigned turns)
@@ -129,29 +130,81 @@ tithe_status ti_direct_wait_for_turn(tithe_comm *comm, int to, int from, tithe_e
     return status;
 }
 
-/* What comes in waits in the scratch, which is long enough for parts of at least N numbers, until it can be added in rank
- * order. The sum begins with rank 0's, so it stands where that is. */
+/* Tell those who send to our ranks in this turn, and hear from those to whom they send; nobody does so inside a process. */
+static tithe_status line_up(const direct *d, unsigned turn, tithe_error *error)
+{
+    static const uint8_t go = 1;
+    tithe_comm *comm = d->comm;
+    tithe_status status = TITHE_OK;
+    for (unsigned i = 0; i < comm->local && !status; i++) {
+        const unsigned me = comm->first + i, from = after(d, me, comm->size - turn);
+        if (comm_is_local(comm, from))
+            ti_comm_count(comm, 1, sizeof go);
+        else
+            status = ti_comm_send(comm, me, from, &go, sizeof go, error);
+    }
+    for (unsigned i = 0; i < comm->local && !status; i++) {
+        uint8_t heard;
+        const unsigned me = comm->first + i, to = after(d, me, turn);
+        if (!comm_is_local(comm, to)) status = ti_comm_receive(comm, me, to, &heard, sizeof heard, error);
+    }
+    return status;
+}
+
+/* Where rank r's numbers of a local rank's part wait: in memory for N-1 of them, or where they are. */
+static float *waiting(const direct *d, float *room, unsigned me, unsigned r)
+{
+    if (comm_is_local(d->comm, r)) return local_part(d, r, me);
+    const size_t turn = (me + d->comm->size - r) % d->comm->size; /* in which they came */
+    return room + (turn - 1) * length(d, me);
+}
+
+static tithe_status scatter_turn(const direct *d, unsigned turn, float *const *rooms, tithe_error *error)
+{
+    tithe_comm *comm = d->comm;
+    tithe_status status = turn > 1 ? line_up(d, turn, error) : TITHE_OK;
+    for (unsigned i = 0; i < comm->local && !status; i++) {
+        const unsigned owner = after(d, comm->first + i, turn);
+        status = send_part(d, comm->first + i, owner, owner, error);
+    }
+    for (unsigned i = 0; i < comm->local && !status; i++) {
+        const unsigned me = comm->first + i, from = after(d, me, comm->size - turn);
+        if (!comm_is_local(comm, from))
+            status = ti_comm_receive(comm, me, from, waiting(d, rooms[i], me, from),
+                                     length(d, me) * sizeof(float), error);
+    }
+    return status ? status : ti_comm_flush(comm, error);
+}
+
+/* The sum begins with rank 0's, so it stands where that waits. */
+static void sum_waiting(const direct *d, unsigned me, float *room)
+{
+    const size_t many = length(d, me);
+    float *mine = local_part(d, me, me), *sum = waiting(d, room, me, 0);
+    for (unsigned r = 1; r < d->comm->size; r++)
+        ti_kernels()->add_scaled(sum, waiting(d, room, me, r), 1, many);
+    if (sum != mine) memcpy(mine, sum, many * sizeof *mine);
+}
+
+/* What comes in waits until it can be added in rank order: in the scratch, which is long enough for one rank and parts of
+ * at least N numbers. */
 static tithe_status scatter_in_turns(const direct *d, tithe_error *error)
 {
-    const unsigned size = d->comm->size, me = d->comm->first;
-    const size_t many = length(d, me);
-    float *mine = local_part(d, me, me);
-    tithe_status status = TITHE_OK;
-    for (unsigned turn = 1; turn < size && !status; turn++) {
-        const unsigned owner = after(d, me, turn), from = after(d, me, size - turn);
-        if (turn > 1) status = ti_direct_wait_for_turn(d->comm, (int)owner, (int)from, error);
-        if (!status) status = send_part(d, me, owner, owner, error);
-        if (!status)
-            status = ti_comm_receive(d->comm, me, from, d->scratch + (turn - 1) * many, many * sizeof *mine,
-                                     error);
-        if (!status) status = ti_comm_flush(d->comm, error);
+    tithe_comm *comm = d->comm;
+    float **rooms = calloc(comm->local, sizeof *rooms);
+    bool enough = rooms != NULL;
+    for (unsigned i = 0; enough && i < comm->local; i++) {
+        rooms[i] = i ? malloc(d->n * sizeof **rooms) : d->scratch;
+        enough = rooms[i] != NULL;
     }
-    float *sum = me == 0 ? mine : d->scratch + (me - 1) * many; /* rank 0 came in turn `me` */
-    for (unsigned r = 1; r < size && !status; r++) {
-        const unsigned turn = (me + size - r) % size;
-        ti_kernels()->add_scaled(sum, r == me ? mine : d->scratch + (turn - 1) * many, 1, many);
-    }
-    if (sum != mine) memcpy(mine, sum, many * sizeof *mine);
+    tithe_status status = enough ? TITHE_OK
+                                 : ti_fail(error, TITHE_E_MEMORY, 0,
+                                           "There is not enough memory for the parts of other ranks.");
+    for (unsigned turn = 1; turn < comm->size && !status; turn++)
+        status = scatter_turn(d, turn, rooms, error);
+    for (unsigned i = 0; i < comm->local && !status; i++) sum_waiting(d, comm->first + i, rooms[i]);
+    for (unsigned i = 1; rooms && i < comm->local; i++) free(rooms[i]);
+    free(rooms);
     return status;
 }
 
@@ -197,17 +250,19 @@ static tithe_status hand_out_at_once(const direct *d, tithe_error *error)
 
 static tithe_status hand_out_in_turns(const direct *d, tithe_error *error)
 {
-    const unsigned size = d->comm->size, me = d->comm->first;
+    tithe_comm *comm = d->comm;
     tithe_status status = TITHE_OK;
-    for (unsigned turn = 1; turn < size && !status; turn++) {
-        const unsigned from = after(d, me, size - turn);
-        status = ti_direct_wait_for_turn(d->comm, (int)after(d, me, turn), (int)from, error);
+    for (unsigned turn = 1; turn < comm->size && !status; turn++) {
+        const unsigned from = after(d, comm->first, comm->size - turn);
+        status = line_up(d, turn, error);
         const double start = clock_now();
-        if (!status) status = send_part(d, me, after(d, me, turn), me, error);
-        if (!status) status = take_part(d, me, from, error);
-        if (!status)
-            ti_link_round(d->comm, length(d, 0) * sizeof(float), length(d, from) * sizeof(float), start);
-        if (!status) status = ti_comm_flush(d->comm, error);
+        for (unsigned i = 0; i < comm->local && !status; i++)
+            status = send_part(d, comm->first + i, after(d, comm->first + i, turn), comm->first + i, error);
+        for (unsigned i = 0; i < comm->local && !status; i++)
+            status = take_part(d, comm->first + i, after(d, comm->first + i, comm->size - turn), error);
+        if (!status && comm->local == 1)
+            ti_link_round(comm, length(d, 0) * sizeof(float), length(d, from) * sizeof(float), start);
+        if (!status) status = ti_comm_flush(comm, error);
     }
     return status;
 }

@@ -59,9 +59,9 @@ static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
 }
 
 /* Is there more than one piece in the longest part? */
-static bool is_long(const tithe_comm *comm, size_t n)
+static bool is_long(unsigned size, size_t n)
 {
-    return comm->local == 1 && comm->size > 1 && coll_part(n, comm->size, 0) > COLL_PIECE;
+    return size > 1 && coll_part(n, size, 0) > COLL_PIECE;
 }
 
 static void gather_rounds(const tithe_blocks *blocks, tithe_rounds *rounds)

@@ -1,8 +1,11 @@
 /* ring_pieces.c - the ring's all-reduce for long vectors: a part travels in pieces, and a piece is passed on as soon as it was
  * added, so that links never wait for the end of a round. The same sums in the same order, and the same bytes.
  *
+ * Nobody sends more pieces ahead than it has asked for itself: ranks are equally far, so a piece finds its receiver
+ * waiting, and what is on its way stays in the caches.
+ *
  * What was sent is changed only when the finished sum of that piece comes back, which holds what was sent: so nobody
- * has to wait until a piece is out. */
+ * has to wait until a piece is out. Numbers are read from the vector and sums written to `out`, so that neither is copied. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -10,17 +13,23 @@
 #include "comm/link_estimate.h"
 #include "kernels/kernels.h"
 
-enum { AHEAD = 4 }; /* pieces that are asked for before they can be there */
+enum { AHEAD = 8 }; /* pieces at most that are asked for, or sent, before one of them can be there */
+
+/* A piece of those that come, or of those that go, round by round. */
+typedef struct cursor {
+    unsigned round;
+    size_t piece, number; /* of the part; of all */
+} cursor;
 
 typedef struct pieces {
     tithe_comm *comm;
-    float *vector, *scratch;
+    const float *vector;
+    float *out, *scratch;
     size_t n;
     double weight;
     unsigned rounds;
-    /* the next one to ask for */
-    unsigned asked_round;
-    size_t asked_piece, asked;
+    size_t ahead, first; /* pieces; those that can go before anything has come */
+    cursor asked, taken, sent;
 } pieces;
 
 static tithe_move move_of(const pieces *p, unsigned round)
@@ -35,79 +44,110 @@ static size_t count_of(const pieces *p, unsigned part)
     return (size_t)coll_pieces((double)coll_part(p->n, p->comm->size, part));
 }
 
-/* Where a piece of a part lies, and how many numbers it has. */
-static float *piece_of(const pieces *p, unsigned part, size_t piece, size_t *length)
+/* Where a piece of a part begins, and how many numbers it has. */
+static size_t place_of(const pieces *p, unsigned part, size_t piece, size_t *length)
 {
     const size_t whole = coll_part(p->n, p->comm->size, part), first = piece * COLL_PIECE;
     *length = whole - first < COLL_PIECE ? whole - first : COLL_PIECE;
-    return p->vector + tithe_part_begin(p->n, p->comm->size, part) + first;
+    return tithe_part_begin(p->n, p->comm->size, part) + first;
+}
+
+static void advance(const pieces *p, cursor *c, unsigned part)
+{
+    c->number++;
+    if (++c->piece < count_of(p, part)) return;
+    c->piece = 0;
+    c->round++;
 }
 
 /* What is to be added waits in the scratch, in one of a few places that take turns. */
-static float *place_of(const pieces *p, bool add, size_t number, float *at)
+static float *room_for(const pieces *p, const tithe_move *m, const cursor *c, size_t *length)
 {
-    return add ? p->scratch + number % AHEAD * COLL_PIECE : at;
+    const size_t at = place_of(p, m->receive, c->piece, length);
+    return m->add ? p->scratch + c->number % p->ahead * COLL_PIECE : p->out + at;
 }
 
-static tithe_status ask_next(pieces *p, tithe_error *error)
+static tithe_status ask(pieces *p, tithe_error *error)
 {
-    if (p->asked_round == p->rounds) return TITHE_OK;
-    const tithe_move m = move_of(p, p->asked_round);
-    size_t length;
-    float *at = piece_of(p, m.receive, p->asked_piece, &length);
-    const tithe_status status = ti_comm_expect(p->comm, p->comm->first, (unsigned)m.from,
-                                               place_of(p, m.add, p->asked, at), length * sizeof *at, error);
-    p->asked++;
-    if (++p->asked_piece == count_of(p, m.receive)) {
-        p->asked_piece = 0;
-        p->asked_round++;
+    tithe_status status = TITHE_OK;
+    while (p->asked.round < p->rounds && p->asked.number < p->taken.number + p->ahead && !status) {
+        const tithe_move m = move_of(p, p->asked.round);
+        size_t length;
+        float *room = room_for(p, &m, &p->asked, &length);
+        status =
+            ti_comm_expect(p->comm, p->comm->first, (unsigned)m.from, room, length * sizeof *room, error);
+        advance(p, &p->asked, m.receive);
     }
     return status;
 }
 
-/* A piece comes, is added or kept, and goes on. */
-static tithe_status take_piece(pieces *p, unsigned round, size_t piece, size_t number, tithe_error *error)
+/* What goes in a round is what came in the round before. */
+static tithe_status send(pieces *p, tithe_error *error)
 {
-    const tithe_move m = move_of(p, round);
-    const bool finished = round + 2 == p->comm->size, last = round + 1 == p->rounds;
-    size_t length;
-    float *mine = piece_of(p, m.receive, piece, &length);
-    const size_t bytes = length * sizeof *mine;
-    const void *theirs;
-    tithe_status status = ti_comm_take(p->comm, p->comm->first, (unsigned)m.from,
-                                       place_of(p, m.add, number, mine), bytes, &theirs, error);
-    if (status) return status;
-    if (m.add)
-        ti_kernels()->add_scaled(mine, theirs, 1, length);
-    else if (theirs != mine)
-        memcpy(mine, theirs, bytes);
-    if (finished && p->weight != 1) ti_coll_weigh(mine, mine, p->weight, length); /* all others get it so */
-    status = ask_next(p, error);
-    return status || last ? status
-                          : ti_comm_send_piece(p->comm, p->comm->first, (unsigned)m.to, mine, bytes, error);
+    tithe_status status = TITHE_OK;
+    while (p->sent.round < p->rounds && p->sent.number < p->taken.number + p->ahead &&
+           p->sent.number < p->taken.number + p->first && !status) {
+        const tithe_move m = move_of(p, p->sent.round);
+        size_t length;
+        const size_t at = place_of(p, m.send, p->sent.piece, &length);
+        const float *from = p->sent.round ? p->out : p->vector;
+        status = ti_comm_send_piece(p->comm, p->comm->first, (unsigned)m.to, from + at, length * sizeof *from,
+                                    error);
+        advance(p, &p->sent, m.send);
+    }
+    return status;
 }
 
-tithe_status ti_ring_reduce(tithe_comm *comm, float *vector, size_t n, double weight, float *scratch,
-                            tithe_error *error)
+static void add(float *out, const float *mine, const float *theirs, size_t n)
 {
-    pieces p = {comm, vector, scratch, n, weight, ti_coll_ring.reduce_steps(comm->size), 0, 0, 0};
-    tithe_status status = TITHE_OK;
-    for (unsigned i = 0; i < AHEAD && !status; i++) status = ask_next(&p, error);
-    const tithe_move first = move_of(&p, 0);
-    for (size_t i = 0; i < count_of(&p, first.send) && !status; i++) {
-        size_t length;
-        const float *at = piece_of(&p, first.send, i, &length);
-        status = ti_comm_send_piece(comm, comm->first, (unsigned)first.to, at, length * sizeof *at, error);
-    }
-    size_t number = 0;
-    for (unsigned round = 0; round < p.rounds && !status; round++) {
-        const tithe_move m = move_of(&p, round);
-        const double start = clock_now();
-        for (size_t i = 0; i < count_of(&p, m.receive) && !status; i++)
-            status = take_piece(&p, round, i, number++, error);
-        if (!status && (comm->seen.together || round + 1 >= comm->size))
+    if (out == mine)
+        ti_kernels()->add_scaled(out, theirs, 1, n);
+    else
+        for (size_t i = 0; i < n; i++) out[i] = mine[i] + theirs[i];
+}
+
+/* A piece comes, is added or kept, and can go on. */
+static tithe_status take(pieces *p, tithe_error *error)
+{
+    const tithe_move m = move_of(p, p->taken.round);
+    const bool finished = p->taken.round + 2 == p->comm->size;
+    size_t length;
+    float *room = room_for(p, &m, &p->taken, &length);
+    const size_t at = place_of(p, m.receive, p->taken.piece, &length);
+    float *out = p->out + at;
+    const void *theirs;
+    const tithe_status status =
+        ti_comm_take(p->comm, p->comm->first, (unsigned)m.from, room, length * sizeof *room, &theirs, error);
+    if (status) return status;
+    if (m.add)
+        add(out, p->vector + at, theirs, length);
+    else if (theirs != out)
+        memcpy(out, theirs, length * sizeof *out);
+    if (finished && p->weight != 1) ti_coll_weigh(out, out, p->weight, length); /* all others get it so */
+    advance(p, &p->taken, m.receive);
+    return TITHE_OK;
+}
+
+tithe_status ti_ring_reduce(tithe_comm *comm, const float *vector, size_t n, double weight, float *scratch,
+                            float *out, tithe_error *error)
+{
+    pieces p = {.comm = comm, .vector = vector, .out = out, .scratch = scratch, .n = n, .weight = weight};
+    p.rounds = ti_coll_ring.reduce_steps(comm->size);
+    p.ahead = n / COLL_PIECE < AHEAD ? n / COLL_PIECE : AHEAD;
+    p.first = count_of(&p, move_of(&p, 0).send);
+    tithe_status status = ask(&p, error);
+    if (!status) status = send(&p, error);
+    double start = clock_now();
+    while (p.taken.round < p.rounds && !status) {
+        const unsigned round = p.taken.round;
+        status = take(&p, error);
+        if (!status) status = ask(&p, error);
+        if (!status) status = send(&p, error);
+        if (status || p.taken.round == round) continue;
+        if (comm->seen.together || round + 1 >= comm->size)
             ti_link_round(comm, coll_part(n, comm->size, 0) * sizeof *vector,
-                          coll_part(n, comm->size, m.receive) * sizeof *vector, start);
+                          coll_part(n, comm->size, move_of(&p, round).receive) * sizeof *vector, start);
+        start = clock_now();
     }
     comm->seen.together = true; /* everybody has heard of everybody */
     return status ? status : ti_comm_flush(comm, error);

@@ -56,10 +56,7 @@ tithe_status tithe_comm_custom(const tithe_transport *transport, void *self, con
 void tithe_comm_free(tithe_comm *comm)
 {
     if (!comm) return;
-    if (comm->failed.code) /* who still waits for this process hears why */
-        tithe_comm_give_up(comm, comm->failed.text);
-    else if (comm->transport)
-        ti_comm_dismiss_server(comm, NULL);
+    if (comm->transport && !comm->failed.code) ti_comm_dismiss_server(comm, NULL);
     if (comm->transport && comm->transport->close) comm->transport->close(comm->self);
     free(comm);
 }
@@ -138,12 +135,14 @@ static void name_phase(const tithe_comm *comm, tithe_error *error)
     snprintf(error->text + length, sizeof error->text - length, ", while %s.", comm->phase);
 }
 
+/* The others hear of it at once: afterwards nobody reads what was to be sent, and its owner may free it. */
 static tithe_status note(tithe_comm *comm, tithe_status status, tithe_error *error)
 {
     if (!status) return status;
     name_phase(comm, error);
     error->code = status;
     comm->failed = *error;
+    tithe_comm_give_up(comm, error->text);
     return status;
 }
 

@@ -48,6 +48,7 @@ typedef struct mpi_state {
     int rank, size;
     bool started; /* by us */
     bool failed;  /* somebody may be gone, so what needs everybody is not to be called */
+    bool mute;    /* MPI has bytes of ours that may be gone by now, and is not to be called any more */
     posted *requests;
     size_t count, room;
     expected pieces[MAX_PIECES]; /* a queue */
@@ -322,11 +323,32 @@ static tithe_status flush(void *self, double timeout, tithe_error *error)
     return status;
 }
 
+/* What was to be sent may go away afterwards. Messages that nobody takes cannot be called back: MPI would send them when it
+ * is called again, so it is not. */
+static void end_sends(mpi_state *s)
+{
+    const double end = clock_now() + 1;
+    size_t left = s->count;
+    do {
+        left = 0;
+        for (size_t i = 0; i < s->count; i++) {
+            int done = 1;
+            if (s->requests[i].request != MPI_REQUEST_NULL)
+                MPI_Test(&s->requests[i].request, &done, MPI_STATUS_IGNORE);
+            left += !done;
+        }
+        sched_yield();
+    } while (left && clock_now() < end);
+    s->count = 0;
+    s->mute = left > 0;
+}
+
 /* Best effort: nobody may be listening any more. */
 static void give_up(void *self, const char *why)
 {
     mpi_state *s = self;
     s->failed = true;
+    if (s->mute) return;
     snprintf(s->why, sizeof s->why, "%s", why);
     for (int rank = 0; rank < s->size; rank++) {
         if (rank == s->rank) continue;
@@ -337,6 +359,8 @@ static void give_up(void *self, const char *why)
         for (int done = 0; !done && clock_now() < end;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
     }
+    cancel_pieces(s);
+    end_sends(s);
 }
 
 /* Is everybody still there, after a failure, and at its end too? Those who are get a second for their last words. */
@@ -355,6 +379,7 @@ static bool all_are_here(mpi_state *s)
 static void close_mpi(void *self)
 {
     mpi_state *s = self;
+    if (s->mute) return; /* the process ends soon, and mpirun the job */
     cancel_pieces(s);
     const bool whole = !s->failed || all_are_here(s), started = s->started;
     if (whole) MPI_Comm_free(&s->comm);

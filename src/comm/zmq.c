@@ -33,14 +33,14 @@ static const char *name_of(const zmq_state *s, unsigned rank, char *text, size_t
 tithe_status ti_zmq_put(zmq_state *s, unsigned to, uint32_t kind, const void *bytes, size_t length,
                         tithe_error *error)
 {
-    const zmq_peer *p = &s->peers[to];
+    zmq_peer *p = &s->peers[to];
     char name[24];
     if (!p->socket)
         return transport_fail(error, TITHE_E_PEER, to,
                               "There is no connection to %s: start all with the same scheme.",
                               name_of(s, to, name, sizeof name));
     return ti_wire_send(s->wire, p->socket, &p->name, (const uint32_t[]){kind, s->rank, to}, bytes, length,
-                        error);
+                        kind == MESSAGE ? &p->loan : NULL, error);
 }
 
 static void put_to_all(zmq_state *s, unsigned except, uint32_t kind, const void *bytes, size_t length)
@@ -51,7 +51,8 @@ static void put_to_all(zmq_state *s, unsigned except, uint32_t kind, const void 
 
 void ti_zmq_refuse(zmq_state *s, const wire_name *whom, const char *why)
 {
-    ti_wire_send(s->wire, s->listener, whom, (const uint32_t[]){GIVE_UP, s->rank, 0}, why, strlen(why), NULL);
+    ti_wire_send(s->wire, s->listener, whom, (const uint32_t[]){GIVE_UP, s->rank, 0}, why, strlen(why), NULL,
+                 NULL);
 }
 
 /* ---- in ------------------------------------------------------------------------------------------------ */
@@ -256,31 +257,73 @@ static tithe_status take_piece(void *self, unsigned at, unsigned from, void *roo
     wire_body *body = NULL;
     const tithe_status status = next_message(s, from, length, timeout, &body, error);
     if (status) return status;
-    ti_wire_drop(s->peers[from].lent);
-    s->peers[from].lent = body;
+    ti_wire_drop(s->peers[from].taken);
+    s->peers[from].taken = body;
     const bool aligned = (uintptr_t)body->bytes % sizeof(float) == 0;
     if (!aligned) memcpy(room, body->bytes, length);
     *bytes = aligned ? (const void *)body->bytes : room;
     return TITHE_OK;
 }
 
-/* All bytes were copied, so there is nothing to protect. But the messages of the next round should not share the link with
- * those of this one: a tree that hands out would serve the far branch last. So long ones have to be out first, if they get
- * out at all: whoever does not take them will be missed elsewhere. */
+static bool owes(const zmq_state *s, unsigned rank)
+{
+    return ti_wire_owes(&s->peers[rank].loan);
+}
+
+static tithe_status fail_unsent(const zmq_state *s, double timeout, tithe_error *error)
+{
+    char me[24], other[24];
+    unsigned to = 0, waiter;
+    while (to < s->size && !owes(s, to)) to++;
+    if (comm_culprit(s->waits, s->size + 1, s->rank, to, &waiter) != to)
+        return fail_late(s, to, timeout, error);
+    return transport_fail(error, TITHE_E_TIMEOUT, to,
+                          "A message of %s could not be handed to %s within %.3g seconds.",
+                          name_of(s, s->rank, me, sizeof me), name_of(s, to, other, sizeof other), timeout);
+}
+
+/* Long messages leave from where they are. And those of the next round should not share the link with those of this one: a
+ * tree that hands out would serve the far branch last. */
 static tithe_status flush(void *self, double timeout, tithe_error *error)
 {
     zmq_state *s = self;
     const double end = clock_now() + timeout;
     tithe_status status = TITHE_OK;
-    while (!ti_wire_flush(s->wire, 0.1) && clock_now() < end && !status)
+    while (!ti_wire_flush(s->wire, 0.1) && !status) {
         status = ti_zmq_pump(s, 0, error); /* somebody may have given up meanwhile */
+        if (!status && clock_now() > end) status = fail_unsent(s, timeout, error);
+    }
     return status;
+}
+
+static void cut_off(zmq_state *s, void *socket)
+{
+    for (unsigned r = 0; r <= s->size; r++)
+        if (s->peers[r].socket == socket) s->peers[r].socket = NULL;
+    ti_wire_hurry(socket, 0);
+    if (socket == s->listener)
+        ti_wire_close_listener(s->wire, socket);
+    else
+        ti_wire_close_socket(socket);
+    if (socket == s->listener) s->listener = NULL;
+    if (socket == s->server) s->server = NULL;
+}
+
+/* Bytes that were lent are their owner's again: whoever does not take them loses the connection. */
+static void call_in(zmq_state *s)
+{
+    enum { GRACE = 1, SOON = 10 }; /* seconds; ZeroMQ lets go when its thread gets to it */
+    if (ti_wire_flush(s->wire, GRACE)) return;
+    for (unsigned r = 0; r <= s->size; r++)
+        if (s->peers[r].socket && owes(s, r)) cut_off(s, s->peers[r].socket);
+    ti_wire_flush(s->wire, SOON);
 }
 
 void ti_zmq_give_up(void *self, const char *why)
 {
     zmq_state *s = self;
     put_to_all(s, s->rank, GIVE_UP, why, strlen(why));
+    call_in(s);
 }
 
 static void close_zmq(void *self)
@@ -289,7 +332,7 @@ static void close_zmq(void *self)
     for (unsigned r = 0; s->peers && r <= s->size; r++) {
         void *socket = s->peers[r].socket;
         if (socket && socket != s->listener && socket != s->server) ti_wire_close_socket(socket);
-        ti_wire_drop(s->peers[r].lent);
+        ti_wire_drop(s->peers[r].taken);
         for (wire_body *q = s->peers[r].first; q;) {
             wire_body *next = q->next;
             ti_wire_drop(q);

@@ -25,7 +25,8 @@ typedef struct zmq_peer {
     bool answered; /* our I_AM */
     wire_body *first, *last;
     unsigned queued;
-    wire_body *lent; /* the piece that was taken last */
+    wire_body *taken; /* the piece that was taken last: whoever asked for it reads it where it is */
+    wire_loan loan;   /* of what is on its way to it */
 } zmq_peer;
 
 typedef struct zmq_state {

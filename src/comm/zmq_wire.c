@@ -18,19 +18,18 @@
 
 enum {
     HEAD = 12,
-    LINGER = 2000, /* milliseconds */
-    LOOK = 5,      /* milliseconds between two looks at strangers */
-    QUEUE = 1000,  /* messages of one connection; what is more waits at its sender */
-    LONG_MESSAGE =
-        64 << 10 /* so long are counted until the system has taken them; shorter ones ZeroMQ copies */
+    LINGER = 2000,          /* milliseconds */
+    LOOK = 5,               /* milliseconds between two looks at strangers */
+    QUEUE = 1000,           /* messages of one connection; what is more waits at its sender */
+    LONG_MESSAGE = 64 << 10 /* so long are sent from where they are; shorter ones ZeroMQ copies */
 };
 
 struct wire {
     void *context;
     /* Long messages that are still on their way out. ZeroMQ's own thread counts down. */
     pthread_mutex_t lock;
-    pthread_cond_t left;
-    unsigned waiting;
+    pthread_cond_t returned;
+    unsigned lent;
     /* Who connects to the listener, and the thread that watches them. */
     strangers *strangers;
     void *monitor; /* NULL: nobody listens */
@@ -49,6 +48,14 @@ static tithe_status fail_zmq(const char *what, tithe_error *error)
                           zmq_strerror(zmq_errno()));
 }
 
+/* ZeroMQ takes memory for every long message that arrives and gives it back, which glibc would get from the system each time,
+ * page by page. It keeps what is shorter than anything that was freed before (up to 32 MB): once, and nobody touches it. */
+static void teach_malloc(void)
+{
+    void *volatile once = malloc(16 << 20);
+    free(once);
+}
+
 wire *ti_wire_open(void)
 {
     wire *w = calloc(1, sizeof *w);
@@ -62,7 +69,8 @@ wire *ti_wire_open(void)
         return NULL;
     }
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->left, NULL);
+    pthread_cond_init(&w->returned, NULL);
+    teach_malloc();
     return w;
 }
 
@@ -71,7 +79,7 @@ void ti_wire_close(wire *w)
     if (!w) return;
     zmq_ctx_term(w->context);
     ti_strangers_close(w->strangers);
-    pthread_cond_destroy(&w->left);
+    pthread_cond_destroy(&w->returned);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }
@@ -221,29 +229,27 @@ bool ti_wire_same_name(const wire_name *a, const wire_name *b)
 
 /* ---- messages ------------------------------------------------------------------------------------------ */
 
-static void note_gone(void *bytes, void *wire_)
+static void note_returned(void *bytes, void *loan_)
 {
-    wire *w = wire_;
-    free(bytes);
+    (void)bytes;
+    wire_loan *loan = loan_;
+    wire *w = loan->wire;
     pthread_mutex_lock(&w->lock);
-    w->waiting--;
-    pthread_cond_signal(&w->left);
+    loan->count--;
+    w->lent--;
+    pthread_cond_signal(&w->returned);
     pthread_mutex_unlock(&w->lock);
 }
 
-/* A copy that ZeroMQ frees when the system has taken it: ti_wire_flush waits for that. */
-static bool send_long(wire *w, void *socket, const void *bytes, size_t length)
+/* ZeroMQ says when it needs the bytes no more. */
+static bool send_lent(wire *w, void *socket, const void *bytes, size_t length, wire_loan *loan)
 {
     zmq_msg_t message;
-    void *copy = malloc(length);
-    if (!copy || zmq_msg_init_data(&message, copy, length, note_gone, w) != 0) {
-        free(copy);
-        errno = ENOMEM;
-        return false;
-    }
-    memcpy(copy, bytes, length);
+    loan->wire = w;
+    if (zmq_msg_init_data(&message, (void *)bytes, length, note_returned, loan) != 0) return false;
     pthread_mutex_lock(&w->lock);
-    w->waiting++;
+    loan->count++;
+    w->lent++;
     pthread_mutex_unlock(&w->lock);
     if (zmq_msg_send(&message, socket, 0) >= 0) return true;
     const int why = zmq_errno();
@@ -253,15 +259,15 @@ static bool send_long(wire *w, void *socket, const void *bytes, size_t length)
 }
 
 tithe_status ti_wire_send(wire *w, void *socket, const wire_name *name, const uint32_t head[3],
-                          const void *bytes, size_t length, tithe_error *error)
+                          const void *bytes, size_t length, wire_loan *loan, tithe_error *error)
 {
     uint8_t packed[HEAD];
     for (size_t i = 0; i < 3; i++) put_u32(packed + 4 * i, head[i]);
     if (name->length && zmq_send(socket, name->bytes, name->length, ZMQ_SNDMORE) < 0)
         return fail_zmq("send", error);
     if (zmq_send(socket, packed, HEAD, ZMQ_SNDMORE) < 0) return fail_zmq("send", error);
-    const bool sent = length >= LONG_MESSAGE ? send_long(w, socket, bytes, length)
-                                             : zmq_send(socket, bytes, length, 0) >= 0;
+    const bool sent = loan && length >= LONG_MESSAGE ? send_lent(w, socket, bytes, length, loan)
+                                                     : zmq_send(socket, bytes, length, 0) >= 0;
     return sent ? TITHE_OK : fail_zmq("send", error);
 }
 
@@ -279,10 +285,19 @@ bool ti_wire_flush(wire *w, double seconds)
 {
     const struct timespec until = after(seconds);
     pthread_mutex_lock(&w->lock);
-    while (w->waiting && pthread_cond_timedwait(&w->left, &w->lock, &until) == 0) continue;
-    const bool out = w->waiting == 0;
+    while (w->lent && pthread_cond_timedwait(&w->returned, &w->lock, &until) == 0) continue;
+    const bool all = w->lent == 0;
     pthread_mutex_unlock(&w->lock);
-    return out;
+    return all;
+}
+
+bool ti_wire_owes(const wire_loan *loan)
+{
+    if (!loan->wire) return false;
+    pthread_mutex_lock(&loan->wire->lock);
+    const bool some = loan->count > 0;
+    pthread_mutex_unlock(&loan->wire->lock);
+    return some;
 }
 
 tithe_status ti_wire_wait(void *const *sockets, size_t count, double seconds, bool *ready, tithe_error *error)

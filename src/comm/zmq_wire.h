@@ -43,11 +43,20 @@ void ti_wire_close_listener(wire *w, void *socket); /* takes the file of an ipc:
 void ti_wire_hurry(void *socket, double seconds);
 bool ti_wire_address(void *socket, char *address, size_t room); /* where it listens */
 
-/* Send by copy, to `name` where several share the socket. */
+/* Messages whose bytes ZeroMQ still reads where they are. */
+typedef struct wire_loan {
+    struct wire *wire;
+    unsigned count; /* guarded by the wire: ti_wire_owes */
+} wire_loan;
+
+/* Send to `name` where several share the socket. Short messages are copied; the bytes of a long one are lent, and must stay as
+ * they are until ti_wire_flush. `loan` is NULL: all are copied. */
 tithe_status ti_wire_send(wire *w, void *socket, const wire_name *name, const uint32_t head[3],
-                          const void *bytes, size_t length, tithe_error *error);
-/* Wait, for at most `seconds`, until the system has taken all long messages. False: not yet. */
+                          const void *bytes, size_t length, wire_loan *loan, tithe_error *error);
+/* Wait, for at most `seconds`, until nothing is lent any more: the system has taken all long messages, or their sockets were
+ * closed. False: not yet. */
 bool ti_wire_flush(wire *w, double seconds);
+bool ti_wire_owes(const wire_loan *loan);
 /* Wait for anything to arrive, for at most `seconds`: ready[i] belongs to sockets[i]. A signal may end it early. */
 tithe_status ti_wire_wait(void *const *sockets, size_t count, double seconds, bool *ready,
                           tithe_error *error);

@@ -90,7 +90,8 @@ static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, floa
     c.layer_count = b->layer_count > 1 ? b->layer_count : 0;
     c.bucket_bytes = 0;
     c.lanes = ex->lane_count;
-    if (sends_aside(ex)) c.pool = NULL; /* its threads belong to those who put */
+    if (sends_aside(ex)) c.pool = NULL; /* its threads belong to those who put, */
+    c.stays = false;                    /* and who puts also encodes: beside the bucket before */
     const exchange_slice slice = {b->begin, residual, ex->aggregate, ex->server.residual};
     const tithe_status status = ti_exchange_create_whole(&c, end - b->begin, &slice, &b->ex, error);
     if (status) return status;

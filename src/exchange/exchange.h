@@ -36,9 +36,10 @@ typedef struct exchange_worker {
     const char *reason;
     exchange_refusal refusal; /* of its gradient, in this step */
     exchange_copy before;     /* of its residual */
-    /* a shared level is known only when all ranks were put: what is needed to encode then */
+    /* The gradient, where it is needed after put: a level that all share is known only then, shards encode then what stays,
+     * and a whole gradient is read where it is. */
     const float *g;
-    double *curve, *costs;
+    double *curve, *costs; /* of the former */
 } exchange_worker;
 
 /* What a thread needs while it puts. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "coll/coll.h"
 #include "exchange/shards.h"
 #include "kernels/kernels.h"
 
@@ -12,15 +13,18 @@
 /* A block that stays in the caches from the look at it to the copy. */
 enum { BLOCK = 1 << 13 };
 
-/* A whole gradient counts as one raw frame, which is not written. */
+/* A whole gradient counts as one raw frame, which is not written; nor is it copied where it stays and is only read, or is to
+ * become the update itself. */
 static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const float *g, tithe_error *error)
 {
+    const bool stays = ex->config.stays && ti_coll_spares(ex->config.comm, ex->collective, ex->n);
     float *to = ex->vectors[w - ex->workers];
+    w->g = stays || g == ex->in_place ? g : to;
     for (size_t first = 0; first < ex->n; first += BLOCK) {
         const size_t length = ex->n - first < BLOCK ? ex->n - first : BLOCK;
         if (ti_kernels()->find_nonfinite(g + first, length) < length)
             return ti_exchange_expect_finite(g, ex->n, error);
-        if (g != ex->in_place) memcpy(to + first, g + first, length * sizeof *g);
+        if (w->g == to) memcpy(to + first, g + first, length * sizeof *g);
     }
     w->info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
     if (ex->config.measure) w->energy = w->sent = ti_kernels()->sum_squares(g, ex->n);
@@ -62,7 +66,8 @@ static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const 
     tithe_status status;
     tithe_error why = {0};
     (void)error; /* what is wrong with g is said to all ranks, by finish */
-    if (ex->lane_count == 1) call.pool = ex->put_pool; /* nobody else uses it now */
+    if (ex->lane_count == 1 || ex->config.comm->local == 1)
+        call.pool = ex->put_pool; /* nobody else uses it now */
     w->reason = "";
     w->refusal = (exchange_refusal){0};
     ti_refusal_keep(&w->before, w->residual, 0, ex->n, ex->step);
@@ -95,6 +100,7 @@ static tithe_status skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_
     const unsigned local = rank - ex->config.comm->first;
     ex->workers[local].state = WORKER_SKIPS;
     ex->workers[local].gamma = gamma;
+    ex->workers[local].g = ex->vectors ? ex->vectors[local] : NULL;
     if (ex->vectors) memset(ex->vectors[local], 0, ex->n * sizeof(float));
     return TITHE_OK;
 }
@@ -189,6 +195,7 @@ tithe_status ti_exchange_run(tithe_exchange *ex, float *update, tithe_error *err
     ex->shape.collective = ex->collective;
     ex->last.leader = -1; /* unless the scheme says who */
     status = ex->scheme->run(ex, update, error);
+    if (status) ti_comm_flush(comm, NULL); /* nobody reads any more what may be freed now */
     comm->phase = NULL;
     if (status) return status;
     ex->totals.sent_bytes += (double)(comm->sent_bytes - sent); /* others may use the ranks too */
@@ -217,6 +224,7 @@ static tithe_status serve(tithe_exchange *ex, tithe_error *error)
     begin_step(ex);
     ex->config.comm->phase = "collecting gradients";
     const tithe_status status = ex->scheme->run(ex, NULL, error);
+    if (status) ti_comm_flush(ex->config.comm, NULL);
     ex->config.comm->phase = NULL;
     if (status) return status;
     if (ex->refusal.code)

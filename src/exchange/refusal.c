@@ -72,9 +72,11 @@ static void fill_with_nan(float *x, size_t n)
 void ti_refusal_put(tithe_exchange *ex, exchange_worker *w, exchange_refusal refusal)
 {
     w->refusal = refusal;
-    if (ex->scheme->whole)
-        fill_with_nan(ex->in_place ? ex->in_place : ex->vectors[w - ex->workers], ex->n);
-    else if (ex->scheme->cuts)
+    if (ex->scheme->whole) {
+        float *sent = ex->in_place ? ex->in_place : ex->vectors[w - ex->workers];
+        fill_with_nan(sent, ex->n);
+        w->g = sent; /* not the caller's, which may only be read */
+    } else if (ex->scheme->cuts)
         ti_shards_refuse(ex, w);
     else
         w->info = (tithe_frame_info){.bytes = ti_refusal_write(&refusal, w->frame, REFUSAL_BYTES)};

@@ -18,7 +18,9 @@ static const char *refuse(const tithe_exchange_config *config)
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
-    float *const *vectors = ex->in_place ? &ex->in_place : ex->vectors;
+    float *own =
+        ex->config.comm->local == 1 ? (float *)ex->workers->g : NULL; /* read only, unless it is the update */
+    float *const *vectors = own ? &own : ex->vectors;
     const tithe_status status = ti_coll_reduce_weighed(ex->config.comm, ex->collective, vectors, ex->n,
                                                        ti_exchange_weight(ex, false), ex->sum, update, error);
     if (status) return status;

@@ -91,6 +91,14 @@ static unsigned after(const tithe_comm *comm, unsigned turn)
     return (comm->first + turn) % comm->size;
 }
 
+/* Encode the part of a rank, unless that was done when the gradient was put. */
+static tithe_status make_share(tithe_exchange *ex, unsigned owner, tithe_error *error)
+{
+    const shards *s = ex->own;
+    if (!s->later || ex->workers->state != WORKER_PUT || s->part[owner] == s->count) return TITHE_OK;
+    return ti_shards_make(ex, s->part[owner], error);
+}
+
 static tithe_status send_share(tithe_exchange *ex, unsigned to, tithe_error *error)
 {
     const shards *s = ex->own;
@@ -109,18 +117,20 @@ static tithe_status receive_share(tithe_exchange *ex, unsigned from, tithe_error
                          s->heads ? 0 : s->up.fixed[s->mine], &s->came[from], error);
 }
 
+/* While a frame travels the next one is encoded, at last that of our own part. */
 static tithe_status scatter_in_turns(tithe_exchange *ex, tithe_error *error)
 {
     const shards *s = ex->own;
     tithe_comm *comm = ex->config.comm;
     const bool told = ti_direct_in_turns(comm->size, ex->n);
-    tithe_status status = TITHE_OK;
+    tithe_status status = make_share(ex, after(comm, 1), error);
     for (unsigned turn = 1; turn < comm->size && !status; turn++) {
         const unsigned to = after(comm, turn), from = after(comm, comm->size - turn);
         if (told && turn > 1)
             status = ti_direct_wait_for_turn(comm, s->part[to] < s->count ? (int)to : TITHE_NOBODY,
                                              s->mine < s->count ? (int)from : TITHE_NOBODY, error);
         if (!status) status = send_share(ex, to, error);
+        if (!status) status = make_share(ex, after(comm, turn + 1), error);
         if (!status) status = receive_share(ex, from, error);
         if (!status) status = ti_comm_flush(comm, error);
     }
@@ -131,8 +141,10 @@ static tithe_status scatter_at_once(tithe_exchange *ex, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
     tithe_status status = TITHE_OK;
-    for (unsigned turn = 1; turn < comm->size && !status; turn++)
-        status = send_share(ex, after(comm, turn), error);
+    for (unsigned turn = 1; turn <= comm->size && !status; turn++) { /* our own at last */
+        status = make_share(ex, after(comm, turn), error);
+        if (!status && turn < comm->size) status = send_share(ex, after(comm, turn), error);
+    }
     for (unsigned turn = 1; turn < comm->size && !status; turn++)
         status = receive_share(ex, after(comm, comm->size - turn), error);
     return status ? status : ti_comm_flush(comm, error);
@@ -198,15 +210,43 @@ static tithe_status find_lengths(tithe_exchange *ex, tithe_error *error)
     return status;
 }
 
-static tithe_status pass_around(tithe_exchange *ex, tithe_error *error)
+typedef struct taking {
+    tithe_exchange *ex;
+    float *update;
+} taking;
+
+static tithe_status take_from(void *context, unsigned owner, tithe_error *error)
 {
+    const taking *t = context;
+    const shards *s = t->ex->own;
+    const unsigned part = s->part[owner];
+    if (part == s->count) return TITHE_OK;
+    if (ti_refusal_note(t->ex, shard_frame(&t->ex->server, &s->back, part), s->back.info[part].bytes))
+        return TITHE_OK;
+    return ti_shards_take(t->ex, part, s->back.info[part].bytes, t->update, error);
+}
+
+/* A part is decoded while the next one comes. */
+static tithe_status pass_around(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    taking t = {ex, update};
     const tithe_status status = find_lengths(ex, error);
     if (status) return status;
     list_blocks(ex);
-    return tithe_all_gather(ex->config.comm, ex->collective, ex->blocks, ex->lengths, error);
+    return ti_coll_gather_each(ex->config.comm, ex->collective, ex->blocks, ex->lengths, take_from, &t,
+                               error);
 }
 
-static tithe_status hand_out_at_once(tithe_exchange *ex, tithe_error *error)
+static tithe_status take_all(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    const shards *s = ex->own;
+    taking t = {ex, update};
+    tithe_status status = TITHE_OK;
+    for (unsigned p = 0; p < s->count && !status; p++) status = take_from(&t, s->owner[p], error);
+    return status;
+}
+
+static tithe_status hand_out_at_once(tithe_exchange *ex, float *update, tithe_error *error)
 {
     tithe_comm *comm = ex->config.comm;
     shards *s = ex->own;
@@ -221,7 +261,8 @@ static tithe_status hand_out_at_once(tithe_exchange *ex, tithe_error *error)
             receive_frame(comm, from, shard_frame(&ex->server, &s->back, part), shard_room(&s->back, part),
                           s->back.fixed ? s->back.fixed[part] : 0, &s->back.info[part].bytes, error);
     }
-    return status ? status : ti_comm_flush(comm, error);
+    if (!status) status = ti_comm_flush(comm, error);
+    return status ? status : take_all(ex, update, error);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
@@ -277,13 +318,13 @@ static void count(tithe_exchange *ex)
     }
 }
 
-static tithe_status exchange_here(tithe_exchange *ex, tithe_error *error)
+static tithe_status exchange_here(tithe_exchange *ex, float *update, tithe_error *error)
 {
     const shards *s = ex->own;
     tithe_status status = TITHE_OK;
     ti_refusal_keep(&ex->server.before, ex->server.residual, 0, ex->n, ex->step);
     for (unsigned p = 0; p < s->count && !status; p++) status = own(ex, p, error);
-    return status;
+    return status ? status : take_all(ex, update, error);
 }
 
 /* All ranks have the owners' frames, and so the same refusal: that of the first part that has one. */
@@ -297,7 +338,7 @@ static bool is_refused(tithe_exchange *ex)
 }
 
 /* In turns where the collective passes blocks on from rank to rank. */
-static tithe_status exchange_remote(tithe_exchange *ex, tithe_error *error)
+static tithe_status exchange_remote(tithe_exchange *ex, float *update, tithe_error *error)
 {
     const shards *s = ex->own;
     const bool turns = ex->collective->gather != NULL;
@@ -306,12 +347,13 @@ static tithe_status exchange_remote(tithe_exchange *ex, tithe_error *error)
                        "Rank %u skips a step in which all take part: say in taking_part how many do.",
                        ex->config.comm->first);
     tithe_status status = turns ? scatter_in_turns(ex, error) : scatter_at_once(ex, error);
+    if (!status && s->later && ex->workers->state == WORKER_PUT) ti_shards_made(ex);
     if (s->mine < s->count)
         ti_refusal_keep(&ex->server.before, ex->server.residual, s->begin[s->mine], shard_length(s, s->mine),
                         ex->step);
     if (!status && s->mine < s->count) status = own(ex, s->mine, error);
     if (status) return status;
-    return turns ? pass_around(ex, error) : hand_out_at_once(ex, error);
+    return turns ? pass_around(ex, update, error) : hand_out_at_once(ex, update, error);
 }
 
 /* To the owners: in turns, ahead of all but the first a byte where parts are long; or in one round. */
@@ -361,12 +403,9 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
-    const shards *s = ex->own;
-    tithe_status status = exchange_is_remote(ex) ? exchange_remote(ex, error) : exchange_here(ex, error);
+    const tithe_status status =
+        exchange_is_remote(ex) ? exchange_remote(ex, update, error) : exchange_here(ex, update, error);
     if (status || is_refused(ex)) return status;
-    for (unsigned p = 0; p < s->count && !status; p++)
-        status = ti_shards_take(ex, p, s->back.info[p].bytes, update, error);
-    if (status) return status;
     list_blocks(ex);
     describe(ex);
     count(ex);

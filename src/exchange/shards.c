@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "codec/codec.h"
+#include "coll/coll.h"
 #include "kernels/kernels.h"
 
 enum { SHARD_MIN = 256 };
@@ -137,6 +138,7 @@ static bool make_room(tithe_exchange *ex, shards *s)
     s->part = exchange_room(comm->size, sizeof *s->part, &enough);
     s->begin = exchange_room(comm->size + 1u, sizeof *s->begin, &enough);
     s->came = exchange_room(comm->size, sizeof *s->came, &enough);
+    s->energy = exchange_room((size_t)comm->local * comm->size, sizeof *s->energy, &enough);
     if (!enough) return false;
     lay_out(s, ex->n, grain_of(ex->config.codec, ex->n), comm->size);
     s->mine = comm->first < comm->size ? s->part[comm->first] : s->count;
@@ -181,6 +183,7 @@ void ti_shards_close(tithe_exchange *ex)
     free(s->part);
     free(s->begin);
     free(s->came);
+    free(s->energy);
     free(s->inbox);
     free(s);
 }
@@ -218,34 +221,87 @@ static exchange_worker worker_of(const shards *s, const exchange_worker *whole, 
     return w;
 }
 
+static tithe_status put_part(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, unsigned part,
+                             const float *g, double gamma, tithe_pool *pool, tithe_error *error)
+{
+    const shards *s = ex->own;
+    const unsigned local = (unsigned)(w - ex->workers), place = local * s->count + part;
+    const exchange_way way = way_of(s, &ex->up, &s->up, part);
+    exchange_worker one = worker_of(s, w, &s->up, part);
+    tithe_call call =
+        ti_shards_call(ex, way.codec, ex->config.comm->first + local, part, lane, way.scratch_size);
+    call.pool = pool;
+    const tithe_status status =
+        ti_exchange_compress(&way, &one, lane, &call, g + s->begin[part], gamma, ex->config.measure, error);
+    if (status == TITHE_E_NONFINITE)
+        ti_exchange_expect_finite(g, ex->n, error); /* where in the whole vector? */
+    s->up.info[place] = one.info;
+    s->up.level[place] = one.level;
+    s->energy[place] = (shard_energy){one.energy, one.sent, one.unsent};
+    w->reason = one.reason;
+    return status;
+}
+
+/* What the parts of a rank are together, in one order: sums of doubles have one. */
+static void add_up(const tithe_exchange *ex, exchange_worker *w)
+{
+    const shards *s = ex->own;
+    const size_t first = (size_t)(w - ex->workers) * s->count;
+    w->info = (tithe_frame_info){0};
+    w->energy = w->sent = w->unsent = 0;
+    for (size_t i = first; i < first + s->count; i++) {
+        w->info.bytes += s->up.info[i].bytes;
+        w->info.entries += s->up.info[i].entries;
+        w->energy += s->energy[i].all;
+        w->sent += s->energy[i].sent;
+        w->unsent += s->energy[i].unsent;
+    }
+}
+
+/* Can numbers that make sense be too large for it? */
+static bool is_narrow(const tithe_codec *codec, size_t n)
+{
+    static const double sense = 0x1p100;
+    const tithe_call call = {0};
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, n);
+    tithe_claims claims = {0};
+    codec->quantizer->claims(&quant, &claims);
+    return !codec->quantizer->saturates && claims.largest < sense;
+}
+
+/* Other ranks hear of the first part before the last one is encoded, so nothing may be refused then. */
+static bool goes_later(const tithe_exchange *ex, const float *g)
+{
+    const bool stays = ex->config.stays || (g && g == ex->in_place);
+    return stays && exchange_is_remote(ex) && ex->config.comm->local == 1 && !is_narrow(ex->up.codec, ex->n);
+}
+
 tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
                            double gamma, tithe_pool *pool, tithe_error *error)
 {
-    const shards *s = ex->own;
-    const unsigned local = (unsigned)(w - ex->workers);
-    tithe_status status = TITHE_OK;
-    w->info = (tithe_frame_info){0};
-    w->energy = w->sent = w->unsent = 0;
-    for (unsigned p = 0; p < s->count && !status; p++) {
-        const exchange_way way = way_of(s, &ex->up, &s->up, p);
-        exchange_worker one = worker_of(s, w, &s->up, p);
-        tithe_call call =
-            ti_shards_call(ex, way.codec, ex->config.comm->first + local, p, lane, way.scratch_size);
-        call.pool = pool;
-        status =
-            ti_exchange_compress(&way, &one, lane, &call, g + s->begin[p], gamma, ex->config.measure, error);
-        if (status == TITHE_E_NONFINITE) /* where in the whole vector? */
-            ti_exchange_expect_finite(g, ex->n, error);
-        s->up.info[local * s->count + p] = one.info;
-        s->up.level[local * s->count + p] = one.level;
-        w->info.bytes += one.info.bytes;
-        w->info.entries += one.info.entries;
-        w->energy += one.energy;
-        w->sent += one.sent;
-        w->unsent += one.unsent;
-        w->reason = one.reason;
-    }
+    shards *s = ex->own;
+    const bool later = goes_later(ex, g);
+    tithe_status status = later ? ti_exchange_expect_finite(g, ex->n, error) : TITHE_OK;
+    s->later = later && !status;
+    w->g = g;
+    for (unsigned p = 0; !later && p < s->count && !status; p++)
+        status = put_part(ex, w, lane, p, g, gamma, pool, error);
+    if (!status && !later) add_up(ex, w);
     return status;
+}
+
+tithe_status ti_shards_make(tithe_exchange *ex, unsigned part, tithe_error *error)
+{
+    const double start = clock_now();
+    exchange_worker *w = ex->workers;
+    const tithe_status status = put_part(ex, w, ex->lanes, part, w->g, w->gamma, ex->config.pool, error);
+    ex->totals.encode += clock_now() - start;
+    return status;
+}
+
+void ti_shards_made(tithe_exchange *ex)
+{
+    add_up(ex, ex->workers);
 }
 
 void ti_shards_refuse(tithe_exchange *ex, exchange_worker *w)
@@ -290,16 +346,25 @@ static tithe_call back_call(const tithe_exchange *ex, unsigned part)
     return call;
 }
 
+/* Where a sum could be too large for the codec, its mean is sent: that is no larger than what the codec has written already. What
+ * owners keep is in units of the sum, so with feedback it stays with that. */
+static double mean_of(const tithe_exchange *ex)
+{
+    const bool mean = !ex->down.feedback->keeps && is_narrow(ex->down.codec, ex->n);
+    return mean ? 1.0 / ti_exchange_taking_part(ex) : 1;
+}
+
 void ti_shards_answer(tithe_exchange *ex, unsigned part)
 {
     shards *s = ex->own;
     tithe_error why = {0};
+    float *sum = ex->sum + s->begin[part];
     const exchange_way way = way_of(s, &ex->down, &s->back, part);
     exchange_worker one = worker_of(s, &ex->server, &s->back, part);
     tithe_call call = back_call(ex, part);
-    const double start = clock_now();
-    const tithe_status status =
-        ti_exchange_compress_back(ex, &way, &one, &call, ex->sum + s->begin[part], &why);
+    const double start = clock_now(), mean = mean_of(ex);
+    if (mean != 1) ti_coll_weigh(sum, sum, mean, way.n);
+    const tithe_status status = ti_exchange_compress_back(ex, &way, &one, &call, sum, &why);
     ex->totals.encode += clock_now() - start;
     s->back.info[part] = one.info;
     if (status) ex->refusal = ti_refusal_of(s->owner[part], true, status, &why);
@@ -315,7 +380,8 @@ tithe_status ti_shards_take(tithe_exchange *ex, unsigned part, size_t length, fl
     const uint8_t *frame = shard_frame(&ex->server, &s->back, part);
     float *at = update + s->begin[part];
     const size_t n = shard_length(s, part);
-    const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps);
+    const double weight =
+        ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps) / mean_of(ex);
     memset(at, 0, n * sizeof *at);
     s->back.info[part] = (tithe_frame_info){.bytes = length, .entries = n};
     tithe_status status = TITHE_OK;

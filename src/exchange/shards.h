@@ -12,6 +12,11 @@ typedef struct shard_frames {
     double *level;          /* of the same; of this process's frames alone */
 } shard_frames;
 
+/* What feedback and level made of a part, where that is measured (exchange_worker). */
+typedef struct shard_energy {
+    double all, sent, unsent;
+} shard_energy;
+
 typedef struct shards {
     unsigned count;  /* parts, all of which hold numbers; fewer than ranks where the vector is short */
     unsigned mine;   /* the part of this process's first rank; `count`: it owns none */
@@ -19,6 +24,8 @@ typedef struct shards {
     unsigned *part;  /* of each rank; `count`: none */
     size_t *begin;   /* with the end of the last one */
     shard_frames up, back;
+    shard_energy *energy; /* of all parts of a local rank, then of the next */
+    bool later;           /* in this step the parts of the one rank here are encoded while others travel */
     bool heads;     /* lengths go ahead of the frames to the owners: they differ, or somebody may skip */
     uint8_t *inbox; /* frames of the other ranks for the part of this process, inbox_room bytes each */
     size_t inbox_room;
@@ -51,9 +58,12 @@ static inline size_t shard_room(const shard_frames *way, unsigned part)
 /* The call that encodes or decodes the frame of a part; rank `size` is the owner's way back. */
 tithe_call ti_shards_call(const tithe_exchange *ex, const tithe_codec *codec, unsigned rank, unsigned part,
                           const exchange_lane *lane, size_t scratch_size);
-/* Compress all parts of a local rank. */
+/* Compress all parts of a local rank; or, where g stays and there is something to gain, only look at them. */
 tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
                            double gamma, tithe_pool *pool, tithe_error *error);
+/* In the latter case: compress this part now, and say what they are together when all are done. */
+tithe_status ti_shards_make(tithe_exchange *ex, unsigned part, tithe_error *error);
+void ti_shards_made(tithe_exchange *ex);
 /* Have all frames of a local rank say that it refuses, and the answer of an owner say what is in ex->refusal. */
 void ti_shards_refuse(tithe_exchange *ex, exchange_worker *w);
 void ti_shards_refuse_answer(tithe_exchange *ex, unsigned part);

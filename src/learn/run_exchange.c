@@ -82,6 +82,7 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
         .pool = r->pool,
         .lanes = r->lane_count,
         .measure = true,
+        .stays = true,
         .layers = count > 1 ? r->layers : NULL,
         .layer_count = count > 1 ? count : 0,
         .bucket_bytes = r->o->bucket_bytes,

@@ -13,6 +13,7 @@ typedef struct setting {
     size_t bucket_bytes;
     unsigned threads; /* of each process */
     bool overlap, skips;
+    bool stays, in_place; /* gradients: from put to finish; to become the update */
 } setting;
 
 typedef struct process {
@@ -48,6 +49,11 @@ static void *run_process(void *argument)
 {
     process *p = argument;
     for (unsigned k = 0; k < STEPS && !p->status; k++) {
+        if (p->s->in_place) {
+            gradient_fill(p->updates[k], N, p->rank, k);
+            p->status = tithe_exchange_step(p->g->ex, p->updates[k], gamma_at(k), &p->g->error);
+            continue;
+        }
         p->status = put_or_skip(p->g->ex, p->s, p->rank, k, &p->g->error);
         if (!p->status) p->status = tithe_exchange_finish(p->g->ex, p->updates[k], &p->g->error);
     }
@@ -59,6 +65,7 @@ static void create(const setting *s, tithe_exchange_config *config, group *g)
 {
     config->bucket_bytes = s->bucket_bytes;
     config->overlap = s->overlap;
+    config->stays = s->stays;
     expect(tithe_exchange_create(config, N, &g->ex, &g->error) == TITHE_OK, "%s: %s", s->w.codec,
            g->error.text);
 }
@@ -152,16 +159,19 @@ static void bits_are_those_of_one_process(void **state)
                                   {.codec = "natural", .feedback = "ec", .collective = "ring"},
                                   {.codec = "all|dither:s=7,bucket=64", .feedback = "ec"},
                                   {.codec = "topk:keep=0.05|natural", .feedback = "ec"},
-                                  {.codec = "threshold:lambda=2", .feedback = "ec", .collective = "ring"}};
+                                  {.codec = "threshold:lambda=2", .feedback = "ec", .collective = "ring"},
+                                  {.codec = "f16", .collective = "ring"}};
     static const unsigned sizes[] = {2, 3, 7};
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
         for (unsigned z = 0; z < sizeof sizes / sizeof *sizes; z++)
-            for (unsigned how = 0; how < 5; how++) {
+            for (unsigned how = 0; how < 9; how++) {
                 setting s = {.w = ways[i],
                              .threads = 1 + how % 3,
-                             .bucket_bytes = how < 2 ? 0 : 7000,
+                             .bucket_bytes = how < 2 || how > 5 ? 0 : 7000,
                              .overlap = how == 3,
-                             .skips = how == 4 && sizes[z] % 2 == 0};
+                             .skips = (how == 4 || how == 8) && sizes[z] % 2 == 0,
+                             .stays = how == 5 || how == 6 || how == 8,
+                             .in_place = how == 7};
                 s.w.scheme = "shards";
                 s.w.ranks = sizes[z];
                 s.w.n = N;
