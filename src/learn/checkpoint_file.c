@@ -136,13 +136,17 @@ void ti_checkpoint_close(checkpoint_file *file)
 
 tithe_status ti_checkpoint_create(const char *path, checkpoint_file *file, tithe_error *error)
 {
-    struct stat about;
+    struct stat about, itself;
     const bool exists = stat(path, &about) == 0;
+    const bool link = lstat(path, &itself) == 0 && S_ISLNK(itself.st_mode);
     *file = (checkpoint_file){0};
+    if (link && itself.st_uid != geteuid())
+        return ti_fail(error, TITHE_E_FILE, 0,
+                       "Cannot write '%.140s': it is a link of somebody else's: take another name.", path);
     if (exists && !S_ISREG(about.st_mode))
         return ti_fail(error, TITHE_E_FILE, 0, "Cannot write '%.140s': a checkpoint has to be a file.", path);
-    /* Through a symbolic link it is the file behind it that is replaced, not the link. */
-    char *target = exists ? realpath(path, NULL) : strdup(path), *beside = NULL;
+    /* Through a symbolic link of our own it is the file behind it that is replaced; whatever else is there is replaced itself. */
+    char *target = exists && link ? realpath(path, NULL) : strdup(path), *beside = NULL;
     if (!target)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to write '%.140s'.", path);
     const int descriptor = ti_beside_create(target, &beside);

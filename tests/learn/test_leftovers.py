@@ -27,6 +27,27 @@ def planted(folder):
           f"a planted link: exit {done.returncode} {done.stderr!r}")
 
 
+def linked(folder):
+    """The checkpoint's own name is a link: one of our own is a way to a file, one of somebody else's a trap."""
+    behind, path = f"{folder}/behind", f"{folder}/run.tithe"
+    with open(behind, "w", encoding="ascii") as file:
+        file.write("precious")
+    os.symlink(behind, path)
+    done = train("--checkpoint", path)
+    with open(behind, "rb") as file:
+        check(done.returncode == 0 and os.path.islink(path) and file.read(8) == b"TITHECKP", f"a link of our own: {done.stderr!r}")
+    if os.geteuid() != 0:
+        print("SKIP: a link of somebody else's: only root can make one")
+        return
+    with open(behind, "w", encoding="ascii") as file:
+        file.write("precious")
+    os.lchown(path, 65534, 65534)
+    done = train("--checkpoint", path)
+    with open(behind, encoding="ascii") as file:
+        check(file.read() == "precious", "a link of somebody else's is followed")
+    check(done.returncode == 2 and "a link of somebody else's" in done.stderr, f"a link of somebody else's: exit {done.returncode} {done.stderr!r}")
+
+
 def stale(folder):
     dead = subprocess.Popen(["true"])
     dead.wait()
@@ -81,7 +102,7 @@ def folders(folder):
     check(not met(), f"nothing is left: {met()}")
 
 
-for test in (planted, stale, no_file):
+for test in (planted, linked, stale, no_file):
     with tempfile.TemporaryDirectory() as folder:
         test(folder)
 if "zmq" in transports_here():
