@@ -175,6 +175,13 @@ static void tell_what(const tithe_exchange *ex, const exchange_refusal *r, char 
         snprintf(text, room, "%s cannot make its message (%s)", who, tithe_status_text(r->code));
 }
 
+static const char *remedy(const exchange_refusal *r)
+{
+    if (!is_data(r)) return "open another exchange";
+    if (r->sum) return "take `downlink=bf16`, or `on-nonfinite=skip`"; /* each could write its own numbers */
+    return "find out why, or take `on-nonfinite=skip`";
+}
+
 tithe_status ti_refusal_end(tithe_exchange *ex, float *update, tithe_error *error)
 {
     char what[180];
@@ -184,8 +191,7 @@ tithe_status ti_refusal_end(tithe_exchange *ex, float *update, tithe_error *erro
     const size_t position = r->position == REFUSAL_NOWHERE ? 0 : r->position;
     tell_what(ex, r, what, sizeof what);
     if (!can_be_skipped(ex, r)) {
-        ti_fail(&ex->failed, r->code, position, "%s, so no rank takes this step: %s.", what,
-                is_data(r) ? "find out why, or take `on-nonfinite=skip`" : "open another exchange");
+        ti_fail(&ex->failed, r->code, position, "%s, so no rank takes this step: %s.", what, remedy(r));
         *error = ex->failed;
         return r->code;
     }

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "codec/codec.h"
-#include "coll/coll.h"
 #include "kernels/kernels.h"
 
 enum { SHARD_MIN = 256 };
@@ -346,25 +345,16 @@ static tithe_call back_call(const tithe_exchange *ex, unsigned part)
     return call;
 }
 
-/* Where a sum could be too large for the codec, its mean is sent: that is no larger than what the codec has written already. What
- * owners keep is in units of the sum, so with feedback it stays with that. */
-static double mean_of(const tithe_exchange *ex)
-{
-    const bool mean = !ex->down.feedback->keeps && is_narrow(ex->down.codec, ex->n);
-    return mean ? 1.0 / ti_exchange_taking_part(ex) : 1;
-}
-
 void ti_shards_answer(tithe_exchange *ex, unsigned part)
 {
     shards *s = ex->own;
     tithe_error why = {0};
-    float *sum = ex->sum + s->begin[part];
     const exchange_way way = way_of(s, &ex->down, &s->back, part);
     exchange_worker one = worker_of(s, &ex->server, &s->back, part);
     tithe_call call = back_call(ex, part);
-    const double start = clock_now(), mean = mean_of(ex);
-    if (mean != 1) ti_coll_weigh(sum, sum, mean, way.n);
-    const tithe_status status = ti_exchange_compress_back(ex, &way, &one, &call, sum, &why);
+    const double start = clock_now();
+    const tithe_status status =
+        ti_exchange_compress_back(ex, &way, &one, &call, ex->sum + s->begin[part], &why);
     ex->totals.encode += clock_now() - start;
     s->back.info[part] = one.info;
     if (status) ex->refusal = ti_refusal_of(s->owner[part], true, status, &why);
@@ -380,8 +370,7 @@ tithe_status ti_shards_take(tithe_exchange *ex, unsigned part, size_t length, fl
     const uint8_t *frame = shard_frame(&ex->server, &s->back, part);
     float *at = update + s->begin[part];
     const size_t n = shard_length(s, part);
-    const double weight =
-        ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps) / mean_of(ex);
+    const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps);
     memset(at, 0, n * sizeof *at);
     s->back.info[part] = (tithe_frame_info){.bytes = length, .entries = n};
     tithe_status status = TITHE_OK;
