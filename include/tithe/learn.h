@@ -231,6 +231,7 @@ typedef struct tithe_train_result {
     char model_hash[17];
     double kept_mean, kept_least;       /* energy kept (tithe_exchange_record), over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
+    unsigned restarts;   /* how often it went back to the lowest loss, with half the step */
     double residual_max; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
     tithe_link link;     /* at the end, as its messages showed it (link_estimate.h) */
     double probe_bytes;  /* sent to find that out, by all processes; not in sent_bytes */
@@ -260,7 +261,7 @@ typedef struct tithe_checkpoint {
     unsigned workers;
     double epochs, seconds;
     /* vectors besides the model */
-    bool residual, aggregate, server_residual, anchor, averages, clients, momentum;
+    bool residual, aggregate, server_residual, anchor, averages, clients, momentum, lowest;
     uint64_t learned;                    /* numbers of the scheme */
     uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
     char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */

@@ -293,6 +293,7 @@ const tithe_scheme ti_scheme_artopk = {
     .paper = "tyagi2023artopk",
     .params = params,
     .forms = true,
+    .led = true,
     .collectives = collectives,
     .collective = default_collective,
     .refuse = refuse,

@@ -121,6 +121,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
         if (!isfinite(L)) { /* no theory for this model: what people start with */
             if (!r->stop.stopped) r->steps.start = 0.1;
         } else {
+            r->steps.automatic = true;
             r->steps.start = r->estimator->step_size(L, script, n, r->m);
             const bool unbiased =
                 !r->methods.feedback->contracts && up.traits & TITHE_UNBIASED && isfinite(up.omega);
@@ -298,6 +299,7 @@ static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *er
                     "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
                     "`target-loss`.");
     if (!status) status = choose_step(r, error);
+    if (!status) status = ti_restart_open(r, error);
     if (status) return status;
     r->first_loss = tithe_problem_loss(&r->problem, r->pool, r->x, NULL, NULL);
     if (isnan(r->first_loss) && run_is_remote(r))
@@ -368,6 +370,7 @@ void ti_run_free(run *r)
     if (r->estimator && r->estimator->close) r->estimator->close(&r->estimate);
     ti_sampling_free(&r->estimate.rows);
     ti_average_free(&r->average);
+    ti_restart_close(r);
     ti_description_free(&r->files);
     ti_network_free(&r->clock.network);
     free(r->x);
