@@ -211,6 +211,7 @@ typedef struct tithe_train_facts {
     char codec[256], downlink[256], tuner[120], cost[1024]; /* specs; downlink "": all|raw */
     unsigned buckets;                                       /* messages of a worker in a step */
     size_t raw_bytes;                                       /* of one uncompressed message */
+    double bound_step_size; /* the largest for which the theorem bounds the gap; NAN: for none */
 } tithe_train_facts;
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
