@@ -169,6 +169,7 @@ static tithe_status choose_layers(const tithe_tuner_call *c, tithe_choice *choic
         energy += squares;
     }
     if (status) return status;
+    if (!(energy > 0)) choice->reason = "nothing to send";
     choice->entries = choice->level;
     choice->progress = energy > 0 ? progress / energy : 0;
     choice->cost = tithe_cost_of(c->cost, ti_search_bits(c, choice->entries));
