@@ -78,10 +78,12 @@ METHODS = {
     "costs that are no whole numbers": ("--codec topk:keep=0.1 --cost alphabeta:latency=1ms,bandwidth=3Mbit", False),
     "AR-Top-k": ("--codec topk:keep=0.05 --scheme artopk", True),
     "AR-Top-k, either rule": ("--codec topk:keep=0.05 --scheme artopk --leader auto --bucket 128B", True),
+    "AR-Top-k, CAT": ("--codec topk --scheme artopk --leader auto --cost 802.15.4-127", True),
     "AR-Top-k that goes back": (f"{APART} --codec topk:k=1 --scheme artopk --momentum 0.1", True),
     "buckets, both ways": ("--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp --bucket 200B", True),
     "long vectors": ("--data gen:sparse:rows=60,features=300000,density=0.0001 --no-optimum --codec topk:keep=0.01 --momentum 0.5 "
                      "--downlink topk:keep=0.01 --downlink-feedback ec", True),
+    "layers, CAT": ("--model mlp:hidden=4 --codec topk:per=layer --cost 802.15.4-127", False),
     "layers": ("--model mlp:hidden=4 --codec topk:keep=0.1,per=layer", False),
     "owners": (f"{LONGER} --codec natural --feedback ec", True),
     "owners, top-k both ways": (f"{LONGER} --codec topk:keep=0.05 --scheme shards --collective ring --momentum 0.5", True),
