@@ -43,6 +43,9 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
         for (int i = 0; i < 3; i++)
             printf("  %-21s%18.3g%16.3g%12.3g\n", names[i], rows[i][0], rows[i][1], rows[i][2]);
     }
+    if (r->restarts)
+        printf("the loss rose: back to the lowest %u time%s, with half the step each time, %.4g in the end\n",
+               r->restarts, r->restarts == 1 ? "" : "s", last->step_size);
     if (r->target == TITHE_TARGET_MISSED) printf("the target was not reached\n");
     if (r->stopped) printf("stopped by hand\n");
     printf("model %s\n", r->model_hash);

@@ -32,7 +32,8 @@ static void name_vectors(const tithe_checkpoint *c, char *text, size_t room)
                    {c->clients, "the order of the clients"},
                    {c->learned > 0, "what the scheme learned"},
                    {c->residual, "what each worker has not sent"},
-                   {c->momentum, "the momentum of each worker"}};
+                   {c->momentum, "the momentum of each worker"},
+                   {c->lowest, "the model of the lowest loss"}};
     size_t used = (size_t)snprintf(text, room, "the model");
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors && used < room; i++)
         if (vectors[i].has) used += (size_t)snprintf(text + used, room - used, ", %s", vectors[i].what);

@@ -116,6 +116,8 @@ static const fact answers[] = {
     FACT("speedup_mean", NUMBER, speedup_mean),
     FACT("speedup_least", NUMBER, speedup_least),
     FACT("residual_share", NUMBER, residual_max),
+    FACT("restarts", WHOLE, restarts),
+    FACT("bound_step_size", NUMBER, facts.bound_step_size),
     ITEM("link", link_json),
     ITEM("complexity", complexity_json),
     FACT("stopped", YES, stopped),

@@ -114,6 +114,8 @@ static void print_facts(const tithe_train_facts *f, const train_settings *s)
             printf("D1 = %.4g, ", u->D1);
         printf("D2 = %.4g, rho = %.4g\n", u->D2, u->rho);
     }
+    if (f->bound_step_size < f->step_size * (1 - 1e-9))
+        printf("the theorem bounds the gap for step sizes up to %.4g\n", f->bound_step_size);
     if (!isnan(f->slowdown) && f->slowdown > 1)
         printf("predicted: %.3g times the steps of uncompressed messages (omega %.3g up, %.3g back)\n",
                f->slowdown, f->omega_up, f->omega_down);

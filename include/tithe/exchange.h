@@ -56,6 +56,7 @@ typedef struct tithe_scheme {
     bool served;  /* by a server, to which all frames go: ranks need not know each other */
     bool gathers; /* every rank gets the frames of all */
     bool cuts;    /* frames are of parts of the vector; back as they came, unless told otherwise */
+    bool led;     /* ranks send what one of them selected, which promises nothing of what the others keep */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
     /* Is this the one to take where none is named, for so many numbers? The first in the table that says so. NULL: never. */
     bool (*suits)(const struct tithe_exchange_config *config, size_t n);

@@ -213,6 +213,7 @@ typedef struct tithe_train_facts {
     char codec[256], downlink[256], tuner[120], cost[1024]; /* specs; downlink "": all|raw */
     unsigned buckets;                                       /* messages of a worker in a step */
     size_t raw_bytes;                                       /* of one uncompressed message */
+    double bound_step_size; /* the largest for which the theorem bounds the gap; NAN: for none */
 } tithe_train_facts;
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
@@ -233,6 +234,7 @@ typedef struct tithe_train_result {
     char model_hash[17];
     double kept_mean, kept_least;       /* energy kept (tithe_exchange_record), over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
+    unsigned restarts;   /* how often it went back to the lowest loss, with half the step */
     double residual_max; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
     tithe_link link;     /* at the end, as its messages showed it (link_estimate.h) */
     double probe_bytes;  /* sent to find that out, by all processes; not in sent_bytes */
@@ -262,7 +264,7 @@ typedef struct tithe_checkpoint {
     unsigned workers;
     double epochs, seconds;
     /* vectors besides the model */
-    bool residual, aggregate, server_residual, anchor, averages, clients, momentum;
+    bool residual, aggregate, server_residual, anchor, averages, clients, momentum, lowest;
     uint64_t learned;                    /* numbers of the scheme */
     uint64_t shared_bytes, worker_bytes; /* what is there once, and for each worker */
     char text[4097];                     /* lines "key: value": codec, feedback, estimator, ... */

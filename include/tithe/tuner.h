@@ -26,6 +26,14 @@ typedef struct tithe_tuner_call {
     float gamma; /* what lambda is multiplied with: 1, or the step size under error compensation */
     void *scratch;
     size_t scratch_size;
+    /* For per=layer: the lengths of the layers, which add up to n, and room for as many levels. */
+    const size_t *segments;
+    size_t segment_count;
+    size_t *segment_levels;
+    /* What a message of so many entries of c->n is counted as, where that is not its frame; never less for more of them, but
+     * for all n. NULL: the frame of the codec, or what the papers count. */
+    double (*bits)(const struct tithe_tuner_call *c, double entries);
+    const void *context; /* for it */
 } tithe_tuner_call;
 
 typedef struct tithe_choice {
@@ -36,6 +44,7 @@ typedef struct tithe_choice {
     /* For tithe_call.largest, in the scratch of the call; NULL where they are not known. */
     const uint32_t *largest;
     size_t largest_count;
+    const size_t *segment_levels; /* for tithe_call.segment_levels: those of the call; NULL: one level for all */
     const char *reason; /* static: "best efficiency", "full packet", "one entry", "everything fits", ... */
 } tithe_choice;
 

@@ -48,6 +48,8 @@ size_t ti_codec_max_count(const tithe_codec *codec, size_t n);
 size_t ti_codec_stated_count(const tithe_codec *codec, size_t n);
 /* The level with which a part of a vector of n numbers is sent; 0: what the codec says holds for every length. */
 double ti_codec_level_of_part(const tithe_codec *codec, size_t part, size_t n);
+/* Does the selector take a share of each layer, as the call lists them? */
+bool ti_codec_by_layer(const tithe_codec *codec);
 /* Room for entries that encoding needs: at least as much. */
 size_t ti_codec_room(const tithe_codec *codec, size_t n);
 

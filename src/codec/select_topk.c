@@ -51,7 +51,6 @@ static void topk_set_level(double *params, double level)
 
 static const char *topk_untunable(const double *params)
 {
-    if (params[PER] == 1) return "cat takes one level for the whole vector: leave out per=layer.";
     if (params[RULE] == 1) return "rule=l2 finds its own level: leave it out, or use `tuner=fixed`.";
     return NULL;
 }
@@ -140,6 +139,14 @@ static bool select_part(const tithe_select_call *c, size_t first, size_t n, tith
     return ti_select_top(c, first, n, ti_select_count(c->params, n), s);
 }
 
+static bool select_layer(const tithe_select_call *c, size_t i, size_t first, tithe_selection *s)
+{
+    const size_t n = c->call->segments[i], *levels = c->call->segment_levels;
+    if (!levels) return select_part(c, first, n, s);
+    const size_t k = levels[i] < n ? levels[i] : n;
+    return k == 0 || ti_select_top(c, first, n, k, s);
+}
+
 static tithe_status topk_select(const tithe_select_call *c, tithe_selection *s, tithe_error *error)
 {
     s->count = 0;
@@ -164,7 +171,7 @@ static tithe_status topk_select(const tithe_select_call *c, tithe_selection *s, 
     layer.gradient = NULL;
     size_t first = 0;
     for (size_t i = 0; i < c->call->segment_count; i++) {
-        if (!select_part(&layer, first, c->call->segments[i], s)) return TITHE_E_NONFINITE;
+        if (!select_layer(&layer, i, first, s)) return TITHE_E_NONFINITE;
         first += c->call->segments[i];
     }
     return TITHE_OK;

@@ -34,6 +34,11 @@ static double stated(const tithe_codec *codec, const char *name)
     return place < 0 ? NAN : codec->selector_params[place];
 }
 
+bool ti_codec_by_layer(const tithe_codec *codec)
+{
+    return stated(codec, "per") > 0;
+}
+
 size_t ti_codec_stated_count(const tithe_codec *codec, size_t n)
 {
     const double k = stated(codec, "k"), count = isnan(k) ? round(stated(codec, "keep") * (double)n) : k;

@@ -31,7 +31,10 @@ tithe_tuner_call ti_exchange_tuner_call(const exchange_way *way, const exchange_
                               .n = way->n,
                               .gamma = way->feedback->scaled ? (float)gamma : 1,
                               .scratch = lane->tuner_scratch,
-                              .scratch_size = way->tuner_scratch_size};
+                              .scratch_size = way->tuner_scratch_size,
+                              .segments = exchange_segments(way),
+                              .segment_count = way->segment_count,
+                              .segment_levels = lane->levels};
 }
 
 tithe_feedback_call ti_exchange_feedback_call(const exchange_way *way, const exchange_worker *w,
@@ -49,18 +52,19 @@ tithe_feedback_call ti_exchange_feedback_call(const exchange_way *way, const exc
                                  .capacity = way->capacity};
 }
 
-static tithe_status choose_level(const exchange_way *way, exchange_worker *w, const exchange_lane *lane,
-                                 const float *x, double gamma, tithe_call *call, tithe_error *error)
+tithe_status ti_exchange_choose_level(const exchange_way *way, exchange_worker *w, const tithe_tuner_call *c,
+                                      tithe_call *call, double *cost, tithe_error *error)
 {
-    const tithe_tuner_call c = ti_exchange_tuner_call(way, w, lane, x, gamma);
     tithe_choice choice;
-    const tithe_status status = way->tuner->choose(&c, &choice, error);
+    const tithe_status status = way->tuner->choose(c, &choice, error);
     if (status) return status;
     if (way->tuner->tunes)
         call->level = choice.level; /* otherwise the codec's, or what the caller made of it */
     call->largest = choice.largest;
     call->largest_count = choice.largest_count;
+    call->segment_levels = choice.segment_levels;
     w->reason = choice.reason;
+    if (cost) *cost = choice.cost;
     return TITHE_OK;
 }
 
@@ -125,7 +129,8 @@ tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, e
         way->tuner->tunes || measure; /* where nobody looks, encode does all of it in one pass */
     const float *x = NULL;
     tithe_status status = look ? ti_exchange_form(way, w, &c, measure, &x, error) : TITHE_OK;
-    if (!status) status = choose_level(way, w, lane, x, gamma, call, error);
+    const tithe_tuner_call t = ti_exchange_tuner_call(way, w, lane, x, gamma);
+    if (!status) status = ti_exchange_choose_level(way, w, &t, call, NULL, error);
     return status ? status : ti_exchange_encode(way, w, &c, look, x, measure, error);
 }
 

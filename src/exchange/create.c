@@ -42,6 +42,8 @@ static exchange_way make_way(const tithe_exchange *ex, const tithe_codec *codec,
                              const tithe_feedback *feedback, const tithe_tuner *tuner)
 {
     return (exchange_way){.codec = codec,
+                          .layers = ex->config.layer_count ? ex->config.layers : NULL,
+                          .segment_count = ex->config.layer_count ? ex->config.layer_count : 1,
                           .feedback = feedback ? feedback : &ti_feedback_none,
                           .tuner = tuner,
                           .count_paper = ex->config.count_paper,
@@ -56,6 +58,7 @@ static bool make_lane(const exchange_way *way, bool measure, exchange_lane *lane
     bool enough = true;
     lane->scratch = exchange_room(way->scratch_size, 1, &enough);
     lane->tuner_scratch = exchange_room(way->tuner_scratch_size, 1, &enough);
+    if (way->tuner->tunes) lane->levels = exchange_room(way->segment_count, sizeof *lane->levels, &enough);
     if (way->feedback->works || measure) lane->work = exchange_room(way->n, sizeof(float), &enough);
     return enough;
 }

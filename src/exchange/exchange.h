@@ -19,8 +19,16 @@ typedef struct exchange_way {
     void *tuner_state; /* NULL: it has none, or it is the way back */
     bool count_paper;
     size_t n;
+    const size_t *layers; /* their lengths; NULL: it is one */
+    size_t segment_count;
     size_t capacity, scratch_size, tuner_scratch_size; /* of a frame, and of a lane */
 } exchange_way;
+
+/* The lengths of the layers, for as long as the way is there. */
+static inline const size_t *exchange_segments(const exchange_way *way)
+{
+    return way->layers ? way->layers : &way->n;
+}
 
 /* Who compresses: a local rank, or the server. */
 typedef struct exchange_worker {
@@ -45,6 +53,7 @@ typedef struct exchange_worker {
 /* What a thread needs while it puts. */
 typedef struct exchange_lane {
     void *scratch, *tuner_scratch;
+    size_t *levels; /* of each layer, where a tuner names them */
     float *work;
     double seconds;
 } exchange_lane;
@@ -176,6 +185,9 @@ tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scrat
 /* What tuner and feedback are told of a worker (compress.c). */
 tithe_tuner_call ti_exchange_tuner_call(const exchange_way *way, const exchange_worker *w,
                                         const exchange_lane *lane, const float *x, double gamma);
+/* The level that the tuner names, and what else it knows, into the call; what such a message costs. */
+tithe_status ti_exchange_choose_level(const exchange_way *way, exchange_worker *w, const tithe_tuner_call *c,
+                                      tithe_call *call, double *cost, tithe_error *error);
 tithe_feedback_call ti_exchange_feedback_call(const exchange_way *way, const exchange_worker *w,
                                               const tithe_call *call, const exchange_lane *lane,
                                               const float *g, double gamma);

@@ -240,6 +240,7 @@ static void close_lane(exchange_lane *lane)
 {
     free(lane->scratch);
     free(lane->tuner_scratch);
+    free(lane->levels);
     free(lane->work);
 }
 

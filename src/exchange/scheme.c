@@ -40,8 +40,8 @@ tithe_call ti_exchange_call(const tithe_exchange *ex, unsigned rank, void *scrat
         .rank = rank,
         .tensor = ex->tensor,
         .form = TITHE_EXCHANGE,
-        .segments = ex->config.layers,
-        .segment_count = ex->config.layer_count,
+        .segments = exchange_segments(&ex->up),
+        .segment_count = ex->up.segment_count,
         .scratch = scratch,
         .scratch_size = scratch_size,
     };

@@ -3,6 +3,9 @@
  * Every rank forms G = e + gamma*g. A leader is chosen (leader.h), and its top-k indices are broadcast. Every rank takes
  * G at these indices, clears what it keeps there, and the values are summed, divided by N and applied.
  *
+ * Under a tuner the level is the leader's: the one that it names for the leader's own vector and message. Its frame of
+ * indices says how many there are, and so nobody else has to know.
+ *
  * Counted as uplink, for each rank, is the frame given|raw of its values, and for the leader its index frame besides:
  * together one message. The paper counts 32 bits for a value, 32 for an index of the leader, and under variance 32 for
  * the energy of each rank. The way back is what the rounds bring. What moves is in
@@ -46,9 +49,10 @@ static const char *refuse(const tithe_exchange_config *config)
         return "The scheme 'artopk' takes `codec=topk:keep=X` or topk:k=K, or mstopk, with raw, bf16, "
                "natural "
                "or f16 values.";
-    if (config->tuner->tunes || !config->codec->has_level)
-        return "The scheme 'artopk' needs a level that is the same for all ranks: write topk:keep=X or "
-               "topk:k=K.";
+    if (!config->tuner->tunes && !config->codec->has_level)
+        return "The scheme 'artopk' needs a level: write topk:keep=X or topk:k=K, or take `tuner=cat`.";
+    if (config->shared_level)
+        return "The level of the leader is everybody's under the scheme 'artopk': leave `level` out.";
     if (!config->feedback || !config->feedback->keeps || !config->feedback->scaled)
         return "The scheme 'artopk' sends only what the leader selected, so the rest must be kept: take "
                "`feedback=ec`.";
@@ -87,7 +91,7 @@ static tithe_status open(tithe_exchange *ex, tithe_error *error)
     artopk *a = ex->own = calloc(1, sizeof *a);
     if (!a) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the scheme 'artopk'.");
     a->leader.asked = tithe_leaders()[(size_t)ex->scheme_params[LEADER]];
-    a->room = ti_codec_max_count(ex->config.codec, ex->n);
+    a->room = ex->up.tuner->tunes ? ex->n : ti_codec_max_count(ex->config.codec, ex->n);
     a->indices = calloc(a->room + 16, sizeof *a->indices);
     a->stats = calloc(comm->size, MAX_STATS * ENERGY_BYTES);
     a->energies = calloc(comm->size, sizeof *a->energies);
@@ -98,6 +102,42 @@ static tithe_status open(tithe_exchange *ex, tithe_error *error)
     return status ? status : ti_artopk_open_values(ex, a, error);
 }
 
+/* ---- what a leader's message is counted as ------------------------------------------------------------------ */
+
+/* The frame of its indices is one without values. */
+static double index_length(const tithe_codec *codec, size_t n, size_t count)
+{
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &(tithe_call){0}, count);
+    const size_t values = bytes_of_bits(codec->quantizer->max_bits(&quant));
+    return (double)(tithe_codec_length(codec, n, count, TITHE_EXCHANGE) - values);
+}
+
+/* For the paper: a value, an index of the leader, and the energy that a leader is chosen by have 32 bits each. */
+static double papers_count(const artopk *a, double values, bool leads)
+{
+    return 32 * (values * (leads ? 2 : 1) + (!a->rule->known));
+}
+
+/* What a tuner weighs: indices and values, of so many entries. */
+static double leader_bits(const tithe_tuner_call *c, double entries)
+{
+    const artopk *a = c->context;
+    if (c->count_paper) return papers_count(a, entries, true);
+    const size_t count = (size_t)entries;
+    return 8 * (index_length(c->codec, c->n, count) +
+                (double)tithe_codec_length(a->given, c->n, count, TITHE_EXCHANGE));
+}
+
+/* The same of this step's, whoever led it. */
+static double leader_cost(const tithe_exchange *ex, const artopk *a)
+{
+    const tithe_exchange_config *config = &ex->config;
+    const tithe_tuner_call c = {
+        .codec = config->codec, .n = ex->n, .count_paper = config->count_paper, .context = a};
+    return tithe_cost_of(config->rank_costs ? config->rank_costs[a->who] : config->cost,
+                         leader_bits(&c, (double)a->count));
+}
+
 /* ---- who leads ------------------------------------------------------------------------------------------ */
 
 static uint8_t *stats_of(const artopk *a, unsigned rank)
@@ -105,23 +145,38 @@ static uint8_t *stats_of(const artopk *a, unsigned rank)
     return a->stats + (size_t)rank * MAX_STATS * ENERGY_BYTES;
 }
 
-/* The indices that this rank would have all ranks take, as a frame, and how much energy they carry. */
+static tithe_status choose_level(tithe_exchange *ex, const artopk *a, exchange_worker *w,
+                                 const exchange_lane *lane, tithe_call *call, double *cost,
+                                 tithe_error *error)
+{
+    *cost = 1;
+    if (!ex->up.tuner->tunes) return TITHE_OK;
+    tithe_tuner_call c = ti_exchange_tuner_call(&ex->up, w, lane, w->residual, ex->gamma);
+    c.bits = leader_bits;
+    c.context = a;
+    return ti_exchange_choose_level(&ex->up, w, &c, call, cost, error);
+}
+
+/* The indices that this rank would have all ranks take, as a frame, and how much energy they carry; under a tuner for what
+ * its message costs, since another rank's may be longer. */
 static tithe_status select_top(tithe_exchange *ex, void *own, unsigned i, exchange_lane *lane,
                                tithe_error *error)
 {
     artopk *a = own;
     const unsigned rank = ex->config.comm->first + i;
     if ((a->rule->known && rank != a->who) || ex->workers[i].refusal.code) return TITHE_OK;
-    const tithe_call call = ti_exchange_call(ex, rank, lane->scratch, ex->up.scratch_size);
+    tithe_call call = ti_exchange_call(ex, rank, lane->scratch, ex->up.scratch_size);
     const float *x = ex->workers[i].residual;
+    double cost;
     tithe_selection s;
-    const tithe_status status = ti_codec_select(ex->config.codec, &call, x, ex->n, &s, error);
+    tithe_status status = choose_level(ex, a, &ex->workers[i], lane, &call, &cost, error);
+    if (!status) status = ti_codec_select(ex->config.codec, &call, x, ex->n, &s, error);
     if (status) return status;
     a->selected[i] =
         ti_index_frame_write(ex->config.codec, &call, s.indices, s.count, ex->n, ex->workers[i].frame);
     double energy = 0;
     for (size_t j = 0; j < s.count; j++) energy += (double)x[s.indices[j]] * (double)x[s.indices[j]];
-    put_f64(stats_of(a, rank), energy);
+    put_f64(stats_of(a, rank), energy / cost);
     return TITHE_OK;
 }
 
@@ -186,14 +241,16 @@ static tithe_status share_indices(tithe_exchange *ex, artopk *a, tithe_error *er
                                a->indices, &a->count, error);
 }
 
-/* |sum of the values|^2 / (N sum |G_r|^2): at most 1, and 1 only if all ranks wanted the same and all of it was sent. */
+/* |sum of the values|^2 / (N sum |G_r|^2): at most 1, and 1 only if all ranks wanted the same and all of it was sent. Where the
+ * level is tuned, for what the leader's message cost. */
 static double gain_of(const tithe_exchange *ex, const artopk *a)
 {
     if (!a->leader.asked->measures) return 0;
     double whole = 0, applied = 0;
     for (unsigned r = 0; r < ex->config.comm->size; r++) whole += get_f64(stats_of(a, r) + ENERGY_BYTES);
     for (size_t j = 0; j < a->count; j++) applied += (double)a->values[0][j] * (double)a->values[0][j];
-    return whole > 0 ? applied / (ex->config.comm->size * whole) : 0;
+    if (!(whole > 0)) return 0;
+    return applied / (ex->config.comm->size * whole) / (ex->up.tuner->tunes ? leader_cost(ex, a) : 1);
 }
 
 /* ---- a step --------------------------------------------------------------------------------------------- */
@@ -263,18 +320,14 @@ static void relearn(tithe_exchange *ex, const double *numbers)
 static double paper_bits(const tithe_exchange *ex, unsigned i)
 {
     const artopk *a = ex->own;
-    const double words = (double)a->count * (ex->config.comm->first + i == a->who ? 2 : 1);
-    return 32 * (words + (!a->rule->known));
+    return papers_count(a, (double)a->count, ex->config.comm->first + i == a->who);
 }
 
-/* The frame of the leader's indices is one without its values. */
 static void foretell(const tithe_exchange_config *config, size_t n, tithe_step_shape *shape)
 {
     const tithe_codec *codec = config->codec;
     const size_t count = ti_codec_stated_count(codec, n);
-    const tithe_quant_call quant = ti_codec_quant_call(codec, &(tithe_call){0}, count);
-    const size_t values = bytes_of_bits(codec->quantizer->max_bits(&quant));
-    shape->indices = (double)(tithe_codec_length(codec, n, count, TITHE_EXCHANGE) - values);
+    shape->indices = index_length(codec, n, count);
     shape->values = (double)count;
     shape->quantized = !ti_exchange_sums(codec);
     if (shape->quantized) shape->parts.length = ti_artopk_part_length(codec, count, shape->ranks);
@@ -305,6 +358,7 @@ const tithe_scheme ti_scheme_artopk = {
     .paper = "tyagi2023artopk",
     .params = params,
     .forms = true,
+    .led = true,
     .collectives = collectives,
     .collective = default_collective,
     .refuse = refuse,

@@ -16,17 +16,10 @@
 
 enum { HEAD_BYTES = TITHE_LENGTH_BYTES };
 
-/* Does the selector go by layers, which parts cut through? */
-static bool goes_by_layers(const tithe_codec *codec)
-{
-    const int per = ti_spec_find(codec->selector->params, "per");
-    return per >= 0 && codec->selector_params[per] > 0;
-}
-
 static const char *refuse(const tithe_exchange_config *config)
 {
     const tithe_codec *codec = config->codec, *back = config->downlink;
-    if (goes_by_layers(codec) || (back && goes_by_layers(back)))
+    if (ti_codec_by_layer(codec) || (back && ti_codec_by_layer(back))) /* which parts cut through */
         return "The scheme 'shards' cuts through layers: leave per=layer out, or take `bucket=layer`.";
     if (config->shared_level)
         return "The scheme 'shards' has a level for each part: take `level=local`, or `scheme=gather`.";

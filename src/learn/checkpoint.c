@@ -183,6 +183,18 @@ static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts,
 
 enum { EVERYBODY = -1 };
 
+/* Where the loss was lowest, and how often the run went back there. */
+static tithe_status pass_lowest(const passage *p)
+{
+    run_restart *s = &p->r->restart;
+    double numbers[] = {s->lowest, s->count};
+    tithe_status status = pass(p, EVERYBODY, KIND_F64, numbers, 2);
+    if (!status) status = pass(p, EVERYBODY, KIND_F64, s->x, p->r->size);
+    s->lowest = isfinite(numbers[0]) ? numbers[0] : INFINITY;
+    s->count = numbers[1] >= 0 && numbers[1] <= MAX_RESTARTS ? (unsigned)numbers[1] : 0;
+    return status;
+}
+
 /* What the scheme found out: who led, and what came of it. */
 static tithe_status pass_learned(const passage *p)
 {
@@ -201,7 +213,7 @@ static tithe_status pass_learned(const passage *p)
 static tithe_status pass_all(const passage *p, double *accounts)
 {
     run *r = p->r;
-    const uint32_t parts = ti_checkpoint_parts(r);
+    const uint32_t parts = p->loading ? r->file.parts : ti_checkpoint_parts(r);
     tithe_status status = pass(p, EVERYBODY, KIND_F64, r->x, r->size);
     if (!status && parts & PART_AGGREGATE)
         status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_aggregate(r->exchange), r->size);
@@ -212,6 +224,7 @@ static tithe_status pass_all(const passage *p, double *accounts)
     if (!status && parts & PART_MEAN) status = pass(p, EVERYBODY, KIND_F64, r->average.mean, r->size);
     if (!status && parts & PART_BEFORE) status = pass(p, EVERYBODY, KIND_F64, r->average.before, r->size);
     if (!status && parts & PART_CLIENTS) status = pass(p, EVERYBODY, KIND_U32, r->clients, r->comm->size);
+    if (!status && parts & PART_LOWEST) status = pass_lowest(p);
     if (!status) status = pass_learned(p);
     for (unsigned rank = 0; rank < r->comm->size && !status; rank++)
         status = pass_worker(p, rank, parts, accounts);
@@ -313,7 +326,8 @@ tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
 static tithe_status expect_sense(const run *r, tithe_error *error)
 {
     bool sensible = true;
-    for (size_t i = 0; i < r->size; i++) sensible = sensible && isfinite(r->x[i]);
+    for (size_t i = 0; i < r->size; i++)
+        sensible = sensible && isfinite(r->x[i]) && (!r->restart.x || isfinite(r->restart.x[i]));
     if (r->clients) {
         memset(r->active, 0, r->comm->size * sizeof *r->active);
         for (unsigned w = 0; w < r->comm->size && sensible; w++) {
@@ -329,7 +343,7 @@ static tithe_status expect_sense(const run *r, tithe_error *error)
 /* The numbers of the head that all processes need. */
 static tithe_status pass_head(const passage *p)
 {
-    enum { HEAD_NUMBERS = 48 };
+    enum { HEAD_NUMBERS = 52 };
     run *r = p->r;
     uint8_t *b = p->piece;
     if (p->file) {
@@ -340,6 +354,7 @@ static tithe_status pass_head(const passage *p)
         put_u64(b + 24, h->average_count);
         put_u64(b + 32, h->average_earlier);
         put_u64(b + 40, h->average_steps);
+        put_u32(b + 48, h->parts);
         r->started -= h->seconds;
     }
     const tithe_status status = to_all(p, b, HEAD_NUMBERS);
@@ -350,6 +365,7 @@ static tithe_status pass_head(const passage *p)
     r->average.count = get_u64(b + 24);
     r->average.earlier = get_u64(b + 32);
     r->average.steps = get_u64(b + 40);
+    r->file.parts = get_u32(b + 48);
     return TITHE_OK;
 }
 

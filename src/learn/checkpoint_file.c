@@ -48,7 +48,7 @@ uint64_t ti_checkpoint_shared_bytes(const checkpoint_head *h)
     return 8 * h->n + numbers_bytes(h, PART_AGGREGATE, 4) + numbers_bytes(h, PART_SERVER, 4) +
            numbers_bytes(h, PART_ANCHOR, 8) + numbers_bytes(h, PART_MEAN, 8) +
            numbers_bytes(h, PART_BEFORE, 8) + (h->parts & PART_CLIENTS ? 4 * (uint64_t)h->workers : 0) +
-           8 * h->learned;
+           (h->parts & PART_LOWEST ? 8 * (2 + h->n) : 0) + 8 * h->learned;
 }
 
 uint64_t ti_checkpoint_worker_bytes(const checkpoint_head *h)

@@ -30,7 +30,8 @@ enum {
     PART_BEFORE = 32,    /* f64 */
     PART_CLIENTS = 64,   /* u32 for each worker */
     PART_MOMENTUM = 128, /* f64, of each worker */
-    PART_ALL = 255
+    PART_LOWEST = 256,   /* f64, and two numbers ahead of it; runs before there was such do not have it */
+    PART_ALL = 511
 };
 
 /* The account of one worker: numbers of its process, where that has several workers all in the first one. These are the run's; the

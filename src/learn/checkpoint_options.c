@@ -160,7 +160,7 @@ static tithe_status restate(const char *path, const checkpoint_head *h, bool fil
     ti_description_add(d, "data contents", "%016llx", (unsigned long long)h->data);
     ti_description_add(d, "n", "%llu", (unsigned long long)h->n);
     ti_description_add(d, "what the scheme learned", "%llu", (unsigned long long)h->learned);
-    ti_description_add(d, "what is kept", "%lu", (unsigned long)h->parts);
+    ti_description_add(d, "what is kept", "%lu", (unsigned long)(h->parts & ~(uint32_t)PART_LOWEST));
     free(texts);
     return TITHE_OK;
 }

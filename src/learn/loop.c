@@ -35,12 +35,6 @@ static void draw_clients(run *r)
     }
 }
 
-/* The loss of x comes with the gradients of all workers, over all rows. */
-static bool has_free_loss(const run *r)
-{
-    return !r->estimator->samples && !r->clients;
-}
-
 /* ---- gradients ----------------------------------------------------------------------------------------- */
 
 /* H steps on its own; what is sent is the way that it went, over the step size, so that all units stay the same. */
@@ -305,6 +299,7 @@ static tithe_status take_step(run *r, tithe_error *error)
         take_momentum(r);
         let_estimator(r, r->estimator->after, r->x);
         apply_update(r);
+        r->taken = r->gamma;
     }
     r->step++;
     advance_clock(r); /* in the epoch in which the step began */
@@ -313,17 +308,35 @@ static tithe_status take_step(run *r, tithe_error *error)
     return TITHE_OK;
 }
 
-static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
+/* Gradients at x, and the loss that they bring along, where they do. */
+static tithe_status gradients_and_loss(run *r, double *loss, tithe_error *error)
 {
-    tithe_status status = TITHE_OK;
-    const bool free_loss = has_free_loss(r);
-    r->gamma = ti_steps_at(&r->steps, r->step);
+    r->gamma = ti_restart_share(r) * ti_steps_at(&r->steps, r->step);
     r->estimate.step = (uint32_t)r->step;
     compute_gradients(r);
-    if (free_loss) { /* the gradients brought the loss of the x that they were computed at */
-        ti_run_pause(r);
-        double loss;
-        status = mean_loss(r, &loss, error);
+    if (!run_has_free_loss(r)) return TITHE_OK;
+    ti_run_pause(r);
+    return mean_loss(r, loss, error);
+}
+
+/* Back to where the loss was lowest, which takes gradients there once more. */
+static tithe_status start_again(run *r, double *loss, tithe_error *error)
+{
+    ti_run_go_on(r);
+    ti_restart(r);
+    r->epochs += r->o->local_steps * passes_in_a_step(r);
+    r->clock.compute += r->clock.network.compute;
+    return gradients_and_loss(r, loss, error);
+}
+
+static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
+{
+    double loss = NAN;
+    const bool free_loss = run_has_free_loss(r);
+    tithe_status status = gradients_and_loss(r, &loss, error);
+    if (status) return status;
+    if (free_loss) {
+        if (ti_restart_wanted(r, loss)) status = start_again(r, &loss, error);
         if (!status) status = look(r, loss, error);
         if (status || is_done(r)) return status;
     }
@@ -375,9 +388,10 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
 {
     tithe_status status = start(r, error);
     if (status) return status;
-    r->gamma = ti_steps_at(&r->steps, r->step);
+    r->gamma = ti_restart_share(r) * ti_steps_at(&r->steps, r->step);
+    r->taken = ti_restart_share(r) * ti_steps_at(&r->steps, r->step ? r->step - 1 : 0);
     const uint64_t distance = record_distance(r);
-    const bool free_loss = has_free_loss(r);
+    const bool free_loss = run_has_free_loss(r);
     if (!free_loss) status = look(r, NAN, error);
     bool ended = !free_loss && is_done(r);
     while (!status && !ended) {

@@ -121,6 +121,7 @@ static tithe_status choose_step(run *r, tithe_error *error)
         if (!isfinite(L)) { /* no theory for this model: what people start with */
             if (!r->stop.stopped) r->steps.start = 0.1;
         } else {
+            r->steps.automatic = true;
             r->steps.start = r->estimator->step_size(L, script, n, r->m);
             const bool unbiased =
                 !r->methods.feedback->contracts && up.traits & TITHE_UNBIASED && isfinite(up.omega);
@@ -139,20 +140,42 @@ static tithe_status choose_step(run *r, tithe_error *error)
     return TITHE_OK;
 }
 
+/* What a rank's own messages leave of it, in every bucket. False: nothing is promised, or it is not theirs alone. */
+static bool find_kept(const run *r, theory_kept *kept)
+{
+    *kept = (theory_kept){.delta = 1};
+    if (strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0) return true;
+    if (!r->methods.feedback->scaled || r->exchange->scheme->led) return false;
+    for (unsigned i = 0; i < ti_exchange_parts(r->exchange); i++) {
+        const tithe_claims c = ti_codec_claims(r->methods.codec, ti_exchange_part(r->exchange, i)->n);
+        const bool absolute = c.traits & TITHE_ABSOLUTE;
+        if (!absolute && !(c.traits & TITHE_CONTRACTIVE)) return false;
+        if (!absolute) kept->delta = fmin(kept->delta, c.delta);
+        kept->Delta = sqrt(kept->Delta * kept->Delta + c.Delta * c.Delta);
+    }
+    return true;
+}
+
 /* The promise needs a constant step, what is kept within a known bound, and the distance to x*. */
 static void make_theory(run *r)
 {
-    const tithe_claims claims = ti_codec_claims(r->methods.codec, r->size);
-    const bool exact = strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0;
-    const bool absolute = claims.traits & TITHE_ABSOLUTE && r->methods.feedback->scaled;
+    theory_kept kept;
     if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->exchange->config.downlink ||
-        r->o->momentum != 0 || r->o->local_steps > 1 || !(exact || absolute) || r->methods.tuner->tunes ||
-        r->clients)
+        r->o->momentum != 0 || r->o->local_steps > 1 || r->methods.tuner->tunes || r->clients ||
+        !find_kept(r, &kept))
         return;
-    const double l2 = r->problem.l2;
-    r->theory =
-        ti_theory_make(&r->facts.unified, r->constants.L + l2, l2, r->facts.script_L + l2, r->steps.start,
-                       exact ? 0 : claims.Delta, r->distance, r->first_loss - r->optimum.loss);
+    const double l2 = r->problem.l2, n = r->o->workers;
+    const theory_problem p = {.unified = r->facts.unified,
+                              .L = r->constants.L + l2,
+                              .mu = l2,
+                              .script_L = r->facts.script_L + l2,
+                              .L_worker = fmin(n * r->constants.L, r->constants.L_IS) + l2,
+                              .zeta = r->constants.zeta_star,
+                              .workers = n,
+                              .distance = r->distance,
+                              .gap = r->first_loss - r->optimum.loss};
+    r->theory = ti_theory_make(&p, &kept, r->steps.start);
+    r->facts.bound_step_size = r->theory.longest;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
@@ -298,12 +321,15 @@ static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *er
                     "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
                     "`target-loss`.");
     if (!status) status = choose_step(r, error);
+    if (!status) status = ti_restart_open(r, error);
     if (status) return status;
     r->first_loss = tithe_problem_loss(&r->problem, r->pool, r->x, NULL, NULL);
     if (isnan(r->first_loss) && run_is_remote(r))
         return ti_fail(error, TITHE_E_PEER, 0, "Another process failed before the first step.");
+    r->facts.bound_step_size = NAN;
     make_theory(r);
-    const double eta = fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
+    const double eta =
+        r->theory.holds ? r->theory.eta : fmin(r->steps.start * r->problem.l2 / 2, r->facts.unified.rho / 4);
     status = ti_average_make(r->average.kind, r->size, eta, &r->average, error);
     if (!status) fill_facts(r);
     return status;
@@ -368,6 +394,7 @@ void ti_run_free(run *r)
     if (r->estimator && r->estimator->close) r->estimator->close(&r->estimate);
     ti_sampling_free(&r->estimate.rows);
     ti_average_free(&r->average);
+    ti_restart_close(r);
     ti_description_free(&r->files);
     ti_network_free(&r->clock.network);
     free(r->x);

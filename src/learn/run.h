@@ -39,6 +39,7 @@ typedef struct run_file {
     uint64_t saved;           /* step of the last checkpoint */
     double sent_before;       /* bytes, before the run was resumed */
     checkpoint_head *resumed; /* NULL: a new run, or not rank 0 */
+    uint32_t parts;           /* of the file that was resumed */
     checkpoint_file source;
 } run_file;
 
@@ -48,6 +49,14 @@ typedef struct run_set_up {
     double seconds;
     bool cut; /* it was stopped before the penalty was known */
 } run_set_up;
+
+/* Where the loss was lowest, for runs that may have to go back there (restart.c; a checkpoint has it). */
+enum { MAX_RESTARTS = 60 };
+typedef struct run_restart {
+    double *x;      /* NULL: this run never does */
+    double lowest;  /* its loss */
+    unsigned count; /* how often it went back: each time with half the step */
+} run_restart;
 
 /* Sums over the steps (run_totals.c; a checkpoint saves and loads them). */
 typedef struct run_sums {
@@ -107,11 +116,13 @@ typedef struct run {
     double shown;              /* when progress was shown last */
     double first_loss;
     double gamma;
+    double taken; /* gamma of the last step */
     bool reached;
     tithe_link_estimate link; /* what messages say about it; the same on all processes */
     tithe_trace_record last;
 
     run_clock clock;
+    run_restart restart;
     run_stop stop;
     run_file file;
     run_sums sums;
@@ -121,6 +132,13 @@ tithe_status ti_run_prepare(run *r, tithe_error *error); /* prepare.c */
 void ti_run_free(run *r);
 tithe_status ti_run_loop(run *r, tithe_error *error);  /* loop.c */
 tithe_status ti_run_judge(run *r, tithe_error *error); /* at the end: has it diverged? */
+
+/* restart.c: the share of the step that restarts have left; is it time for one, with such a loss at r->x; back to the lowest. */
+tithe_status ti_restart_open(run *r, tithe_error *error);
+void ti_restart_close(run *r);
+double ti_restart_share(const run *r);
+bool ti_restart_wanted(run *r, double loss);
+void ti_restart(run *r);
 
 /* run_totals.c: `seconds` are those of steps. Their clock stands still while something is written down, and among processes
  * looked around for. */
@@ -141,6 +159,12 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error);
 void ti_run_ask_to_stop(run *r);
 /* False: the caller wants to stop. */
 bool ti_run_progress(run *r, const char *what, double done);
+
+/* The loss of x comes with the gradients of all workers, over all rows. */
+static inline bool run_has_free_loss(const run *r)
+{
+    return !r->estimator->samples && !r->clients;
+}
 
 static inline bool run_is_remote(const run *r)
 {

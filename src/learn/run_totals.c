@@ -158,7 +158,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .average_loss = average_loss,
         .average_gap = average_loss - optimum,
         .bound = ti_theory_bound(&r->theory, (double)r->step),
-        .step_size = ti_steps_at(&r->steps, r->step ? r->step - 1 : 0),
+        .step_size = r->taken,
 #define COUNTER(name, field, unit, doc, flags, place) .name = all.totals.field,
 #include "exchange/counter_rows.h"
 #undef COUNTER

@@ -7,7 +7,8 @@
 typedef struct step_plan {
     const tithe_step_rule *rule;
     double params[TITHE_MAX_PARAMS];
-    double start; /* NAN: auto, which the caller fills in */
+    double start;   /* NAN: auto, which the caller fills in */
+    bool automatic; /* it has, by what the theory says */
 } step_plan;
 
 tithe_status ti_steps_read(const char *text, step_plan *plan, tithe_error *error);

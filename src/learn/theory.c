@@ -3,17 +3,33 @@
 
 #include <math.h>
 
-theory ti_theory_make(const tithe_unified *u, double L, double mu, double script_L, double gamma,
-                      double Delta, double distance, double gap)
+/* The coefficients of 1 - p gamma - q gamma^2 >= 0, which the step size has to fulfil. */
+static double longest_step(double p, double q)
 {
-    const double F = u->B > 0 ? 4 * u->B / (3 * u->rho) : 0;
-    const double max = 1 / (4 * (u->A + u->C * F));
+    return 2 / (p + sqrt(p * p + 4 * q));
+}
+
+theory ti_theory_make(const theory_problem *p, const theory_kept *kept, double gamma)
+{
+    const tithe_unified *u = &p->unified;
+    const double n = p->workers, L = p->L, lost = 1 - kept->delta;
+    /* what a worker's own message is driven by: E' <= (1 - delta/2) E + gamma^2 (a (f - f*) + b s + d) */
+    const bool drifts = lost > 0;
+    const double grown = drifts ? 1 + 2 / kept->delta : 0;
+    const double a = drifts ? lost * (4 * p->L_worker * grown + 2 * n * (u->A - L)) : 0;
+    const double b = drifts ? lost * n * u->B : 0;
+    const double d = drifts ? lost * (2 * p->zeta * grown + n * u->D1) : 0;
+    const double h = drifts ? 12 * L * gamma / kept->delta : 0; /* weight of E in T */
+    const double per_s = 4 / (3 * u->rho), F = u->B + h * b > 0 ? per_s * (u->B + h * b) : 0;
     /* sigma_0 of loopless SVRG, whose anchor starts at x_0, is at most 2 scriptL (f(x_0) - f*) */
-    const double T0 = distance + (F > 0 ? F * gamma * gamma * 2 * script_L * gap : 0);
-    theory t = {.gamma = gamma, .eta = fmin(gamma * mu / 2, u->rho / 4)};
+    const double T0 = p->distance + (F > 0 ? F * gamma * gamma * 2 * p->script_L * p->gap : 0);
+    theory t = {.gamma = gamma, .eta = fmin(gamma * p->mu / 2, u->rho / 4)};
+    if (drifts) t.eta = fmin(t.eta, kept->delta / 4);
     t.start = 2 * T0 / gamma;
-    t.floor = 2 * gamma * (u->D1 + F * u->D2) + 6 * L * gamma * gamma * Delta * Delta;
-    t.holds = gamma <= max * (1 + 1e-12) && isfinite(t.start) && isfinite(t.floor) && mu > 0;
+    t.floor = 2 * gamma * (u->D1 + F * u->D2 + h * d) + 6 * L * gamma * gamma * kept->Delta * kept->Delta;
+    t.longest = longest_step(4 * (u->A + u->C * (u->B > 0 ? per_s * u->B : 0)),
+                             drifts ? 48 * L / kept->delta * (u->C * (b > 0 ? per_s * b : 0) + a / 2) : 0);
+    t.holds = gamma <= t.longest * (1 + 1e-12) && isfinite(t.start) && isfinite(t.floor) && p->mu > 0;
     return t;
 }
 

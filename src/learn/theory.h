@@ -4,19 +4,33 @@
 
 #include "tithe/learn.h"
 
-/* E f(averaged x_K) - f* <= 2 T_0 / (gamma W_K) + 2 gamma (D1 + F D2) + 6 L gamma^2 Delta^2, for a constant gamma of
- * at most 1 / (4 (A + C F)), F = 4B / (3 rho), and what is kept within |e|^2 <= gamma^2 Delta^2. docs/theory.md
+/* E f(averaged x_K) - f* <= 2 T_0 / (gamma W_K) + what stays, for error compensation with messages that are absolute (what is
+ * kept is within |e|^2 <= gamma^2 Delta^2) or contractive, and a constant gamma that is small enough. docs/theory.md
  * derives it. */
 typedef struct theory {
     bool holds;
     double gamma, eta;
-    double start; /* 2 T_0 / gamma */
-    double floor; /* the two terms that stay */
+    double start;   /* 2 T_0 / gamma */
+    double floor;   /* the terms that stay */
+    double longest; /* the largest gamma for which this is promised */
 } theory;
 
-/* mu is the l2 of the penalty, L counts it in; distance is |x_0 - x*|^2, gap that of x_0. */
-theory ti_theory_make(const tithe_unified *u, double L, double mu, double script_L, double gamma,
-                      double Delta, double distance, double gap);
+/* All constants with the l2 of the penalty, mu, counted in. */
+typedef struct theory_problem {
+    tithe_unified unified;
+    double L, mu, script_L;
+    double L_worker;      /* no f_i is less smooth */
+    double zeta;          /* zeta*^2 */
+    double workers;       /* n */
+    double distance, gap; /* |x_0 - x*|^2, and of the losses there */
+} theory_problem;
+
+/* What a message leaves: E|C(x) - x|^2 <= (1 - delta)|x|^2 + Delta^2, of which one is nothing. */
+typedef struct theory_kept {
+    double delta, Delta;
+} theory_kept;
+
+theory ti_theory_make(const theory_problem *p, const theory_kept *kept, double gamma);
 /* The bound after `steps` steps; NAN where nothing is promised. */
 double ti_theory_bound(const theory *t, double steps);
 

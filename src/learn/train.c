@@ -67,6 +67,7 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->speedup_mean = r->sums.speedup / measured;
     result->speedup_least = r->sums.measured > 0 ? r->sums.speedup_least : NAN;
     result->residual_max = isnan(r->threshold) || !r->methods.feedback->scaled ? NAN : r->sums.residual_max;
+    result->restarts = r->restart.count;
     result->link = r->link.now;
     result->probe_bytes = r->link.probe_bytes;
     result->facts = r->facts;

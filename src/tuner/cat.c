@@ -112,10 +112,8 @@ static bool search(cat_search *s, ranks *r, size_t *bad)
     return true;
 }
 
-static tithe_status cat_choose(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error)
+static tithe_status choose_one(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error)
 {
-    tithe_status status = expect_sense(c, error);
-    if (status) return status;
     cat_search s;
     ranks r;
     size_t bad;
@@ -128,6 +126,61 @@ static tithe_status cat_choose(const tithe_tuner_call *c, tithe_choice *choice, 
     if (s.failed) return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s", s.failed);
     take(&s, &r, choice);
     return TITHE_OK;
+}
+
+/* ---- layer by layer ---------------------------------------------------------------------------------------- */
+
+static tithe_status expect_layers(const tithe_tuner_call *c, tithe_error *error)
+{
+    size_t left = c->n;
+    bool fits = c->segments && c->segment_levels && c->segment_count;
+    for (size_t i = 0; fits && i < c->segment_count; i++) {
+        fits = c->segments[i] <= left;
+        left -= c->segments[i];
+    }
+    if (fits && left == 0) return TITHE_OK;
+    return ti_fail(
+        error, TITHE_E_ARGUMENT, 0,
+        "per=layer needs the lengths of the layers, which add up to %zu, and room for their levels.", c->n);
+}
+
+/* The level of each layer is the one that it would have as a message of its own. What maximises the progress of all over the
+ * cost of the one message that they go in is the same for per=all and per=layer, since both know only how many entries
+ * go: then the largest of the whole vector do. */
+static tithe_status choose_layers(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error)
+{
+    tithe_status status = expect_layers(c, error);
+    const size_t bad =
+        status ? c->n : ti_kernels()->find_nonfinite(c->x, c->n); /* by its place in the whole */
+    if (bad < c->n) return fail_nonfinite(c, bad, error);
+    double energy = 0, progress = 0;
+    *choice = (tithe_choice){.segment_levels = c->segment_levels, .reason = "each layer's own"};
+    size_t first = 0;
+    for (size_t i = 0; i < c->segment_count && !status; first += c->segments[i], i++) {
+        tithe_tuner_call layer = *c;
+        tithe_choice own = {0};
+        layer.x = c->x + first;
+        layer.n = c->segments[i];
+        if (layer.n) status = choose_one(&layer, &own, error);
+        const double squares = layer.n ? ti_kernels()->sum_squares(layer.x, layer.n) : 0;
+        c->segment_levels[i] = (size_t)own.level;
+        choice->level += own.level;
+        progress += own.progress * squares;
+        energy += squares;
+    }
+    if (status) return status;
+    if (!(energy > 0)) choice->reason = "nothing to send";
+    choice->entries = choice->level;
+    choice->progress = energy > 0 ? progress / energy : 0;
+    choice->cost = tithe_cost_of(c->cost, ti_search_bits(c, choice->entries));
+    return TITHE_OK;
+}
+
+static tithe_status cat_choose(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error)
+{
+    const tithe_status status = expect_sense(c, error);
+    if (status) return status;
+    return ti_codec_by_layer(c->codec) ? choose_layers(c, choice, error) : choose_one(c, choice, error);
 }
 
 const tithe_tuner ti_tuner_cat = {

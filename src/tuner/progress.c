@@ -41,6 +41,10 @@ const char *ti_progress_refuse(const tithe_codec *codec)
         return "cat cannot tell what a level of this selector buys: use topk, mstopk, threshold or "
                "stochastic.";
     }
+    if (ti_codec_by_layer(codec) && codec->quantizer->common != TITHE_COMMON_NOTHING)
+        return "Under cat each layer has a level of its own, which values with a common scale would tie "
+               "together: take "
+               "raw, natural, f16 or bf16, or `bucket=layer` in place of per=layer.";
     if (!codec->open_level) return "cat chooses the level, so the codec has to be made with open_level.";
     return NULL;
 }

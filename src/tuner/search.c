@@ -7,6 +7,7 @@
 
 double ti_search_bits(const tithe_tuner_call *call, double level)
 {
+    if (call->bits) return call->bits(call, level);
     if (call->count_paper) return tithe_codec_paper_bits(call->codec, call->n, (size_t)level);
     return 8.0 * (double)tithe_codec_length(call->codec, call->n, (size_t)level, call->form);
 }
@@ -23,10 +24,11 @@ static double slack_of(const tithe_tuner_call *call)
 {
     const tithe_codec *codec = call->codec;
     const bool norms = codec->quantizer->common == TITHE_COMMON_NORM;
+    if (call->bits) return INFINITY; /* nothing is known of somebody's own count, */
     if (call->count_paper) return norms ? 32 : 0;
     const tithe_quantizer *const *known = tithe_quantizers();
     while (*known && *known != codec->quantizer) known++;
-    if (!*known) return INFINITY; /* nothing is known of somebody's own */
+    if (!*known) return INFINITY; /* or quantizer */
     return 16 + (norms ? 32 : 0) + (codec->selector->shares ? 32 : 0);
 }
 

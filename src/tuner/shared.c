@@ -27,7 +27,7 @@ size_t tithe_tuner_grid(const tithe_tuner_call *c, double *levels, size_t room)
     if (ti_progress_refuse(c->codec) || c->codec->selector->absolute || c->n == 0) return 0;
     cat_search s;
     ti_search_start(&s, c);
-    if (s.kind == PROGRESS_LEVELS) return 0;
+    if (s.kind == PROGRESS_LEVELS || ti_codec_by_layer(c->codec)) return 0;
     const double n = (double)c->n;
     size_t count = 0;
     for (double level = 1; level < n && count + 1 < room;) {
@@ -146,8 +146,9 @@ tithe_status tithe_tuner_curve(const tithe_tuner_call *call, const double *level
                                double *curve, double *costs, tithe_error *error)
 {
     const char *why = ti_progress_refuse(call->codec);
-    if (!why && (call->codec->selector->absolute || ti_progress_kind(call->codec) == PROGRESS_LEVELS))
-        why = "Only a number of entries can be shared: use topk, mstopk or stochastic.";
+    if (!why && (call->codec->selector->absolute || ti_codec_by_layer(call->codec) ||
+                 ti_progress_kind(call->codec) == PROGRESS_LEVELS))
+        why = "Only a number of entries can be shared: use topk without per=layer, mstopk or stochastic.";
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
     const tithe_status status = expect_levels(call, levels, count, error);
     if (status) return status;

@@ -126,11 +126,26 @@ static void the_descent_lemma_holds_in_expectation(void **state)
 
 /* ---- the theorems ------------------------------------------------------------------------------------------ */
 
+/* The largest step size that the theorem speaks of, as text: for contractive messages it is shorter than the automatic one. */
+static const char *promised_step(trial *t, char *text, size_t room)
+{
+    const uint64_t steps = t->o.steps;
+    t->o.steps = 1;
+    trial_run(t);
+    t->o.steps = steps;
+    if (t->facts.bound_step_size >= t->facts.step_size * (1 - 1e-9)) return t->o.step_size;
+    assert_true(isnan(t->records[1].bound)); /* of the longer one it says nothing */
+    snprintf(text, room, "%.17g", t->facts.bound_step_size);
+    return text;
+}
+
 /* Mean over seeds of the averaged gap, at each record, against the bound that the run states. */
-static void check_bound(const char *estimator, const char *sampling, const char *codec)
+static void check_bound(const char *estimator, const char *sampling, const char *codec, tithe_split split)
 {
     enum { SEEDS = 5 };
+    char step[40];
     trial *t = trial_of(SMALL);
+    t->o.split = split;
     t->o.workers = 5;
     t->o.estimator = estimator;
     t->o.sampling = sampling;
@@ -138,6 +153,7 @@ static void check_bound(const char *estimator, const char *sampling, const char 
     t->o.average = "weighted";
     t->o.l2 = 0.01;
     t->o.steps = 4000;
+    t->o.step_size = promised_step(t, step, sizeof step);
     static double gaps[MAX_RECORDS];
     memset(gaps, 0, sizeof gaps);
     size_t count = 0;
@@ -169,11 +185,42 @@ static void check_bound(const char *estimator, const char *sampling, const char 
 static void the_bounds_hold(void **state)
 {
     (void)state;
-    check_bound("sgd", "uniform", "threshold:lambda=0.1");
-    check_bound("sgd", "importance", "threshold:lambda=0.1");
-    check_bound("lsvrg", "uniform", "threshold:lambda=0.1");
-    check_bound("lsvrg", "uniform", "threshold:lambda=1");
-    check_bound("lsvrg", "importance", "all|raw");
+    const tithe_split any = TITHE_SPLIT_SHUFFLED;
+    check_bound("sgd", "uniform", "threshold:lambda=0.1", any);
+    check_bound("sgd", "importance", "threshold:lambda=0.1", any);
+    check_bound("lsvrg", "uniform", "threshold:lambda=0.1", any);
+    check_bound("lsvrg", "uniform", "threshold:lambda=1", any);
+    check_bound("lsvrg", "importance", "all|raw", any);
+}
+
+/* Of messages that contract: the heterogeneity of the workers stays, over delta^2. */
+static void the_contractive_bounds_hold(void **state)
+{
+    (void)state;
+    static const char *const estimators[] = {"full", "sgd", "lsvrg"};
+    static const char *const codecs[] = {"topk:k=4", "topk:keep=0.3|natural", "randk:k=8,scale=contractive"};
+    for (size_t i = 0; i < 3 * 3 * 2; i++)
+        check_bound(estimators[i % 3], "uniform", codecs[i / 3 % 3],
+                    i / 9 ? TITHE_SPLIT_SORTED : TITHE_SPLIT_SHUFFLED);
+}
+
+/* Nothing is promised of messages that are not a rank's own choice, or that have a way back. */
+static void no_promise_where_there_is_no_theorem(void **state)
+{
+    (void)state;
+    static const char *const schemes[] = {"artopk", "shards"};
+    for (size_t i = 0; i < 2; i++) {
+        trial *t = trial_of(SMALL);
+        t->o.workers = 3;
+        t->o.codec = "topk:k=4";
+        t->o.scheme = schemes[i];
+        t->o.step_size = "0.0001";
+        t->o.l2 = 0.01;
+        t->o.steps = 3;
+        trial_run(t);
+        assert_true(isnan(t->facts.bound_step_size) && isnan(t->records[t->count - 1].bound));
+        free(t);
+    }
 }
 
 /* |e|^2 <= gamma^2 lambda^2 d with step sizes that change, and for a step that sends nothing. */
@@ -256,6 +303,8 @@ int main(void)
         cmocka_unit_test(the_descent_lemma_holds_at_every_step),
         cmocka_unit_test(the_descent_lemma_holds_in_expectation),
         cmocka_unit_test(the_bounds_hold),
+        cmocka_unit_test(the_contractive_bounds_hold),
+        cmocka_unit_test(no_promise_where_there_is_no_theorem),
         cmocka_unit_test(residuals_stay_within_the_threshold),
         cmocka_unit_test(residuals_are_told_as_they_are),
         cmocka_unit_test(anchors_move_once_in_m_steps),

@@ -245,8 +245,10 @@ static void bounds_follow_the_theorem(void **state)
         assert_true(u.D1 == (lsvrg ? 0 : 2 * sigma / n));
         const double F = lsvrg ? 4 * B / (3 * rho) : 0, gamma = 1 / (4 * (A + C * F));
         assert_true(fabs(e->step_size(L, script, n, m) - gamma) <= 1e-12 * gamma);
-        const theory t = ti_theory_make(&u, L, mu, script, gamma, Delta, distance, gap);
-        assert_true(t.holds);
+        const theory_problem p = {u, L, mu, script, .workers = n, .distance = distance, .gap = gap};
+        const theory_kept kept = {.delta = 1, .Delta = Delta};
+        const theory t = ti_theory_make(&p, &kept, gamma);
+        assert_true(t.holds && fabs(t.longest - gamma) <= 1e-12 * gamma);
         const double eta = fmin(gamma * mu / 2, rho / 4),
                      T0 = distance + F * gamma * gamma * 2 * script * gap;
         long double W = 0;
@@ -257,9 +259,46 @@ static void bounds_follow_the_theorem(void **state)
             expect(fabs(ti_theory_bound(&t, K) - wanted) <= 1e-9 * wanted, "after %u steps: %.12g, not %.12g",
                    K, ti_theory_bound(&t, K), wanted);
         }
-        const theory long_step = ti_theory_make(&u, L, mu, script, 1.01 * gamma, Delta, distance, gap);
+        const theory long_step = ti_theory_make(&p, &kept, 1.01 * gamma);
         assert_true(!long_step.holds && isnan(ti_theory_bound(&long_step, 5)) &&
                     isnan(ti_theory_bound(&t, 0)));
+    }
+}
+
+/* Contractive messages: T = |y - x*|^2 + F gamma^2 s + h E, whose three recursions have to close at the longest step, and at no
+ * longer one. They are written down here from the assumptions, not from the closed form. */
+static void contractive_bounds_close_their_recursions(void **state)
+{
+    (void)state;
+    const double L = 2, mu = 0.01, script = 30, L_worker = 9, zeta = 0.7, n = 20, m = 100, distance = 7,
+                 gap = 0.4, sigma = 0.5;
+    static const double deltas[] = {0.001, 0.02, 0.3, 0.9, 0.999999};
+    for (size_t i = 0; i < 3 * 5; i++) {
+        const tithe_estimator *e = tithe_estimators()[i % 3 == 2 ? 3 : i % 3]; /* full, sgd, lsvrg */
+        const double delta = deltas[i / 3], own = 1 - delta;
+        const tithe_unified u = e->unified(L, script, sigma, n, m);
+        const theory_problem p = {u, L, mu, script, L_worker, zeta, n, distance, gap};
+        const theory_kept kept = {.delta = delta};
+        const double gamma = ti_theory_make(&p, &kept, 1).longest;
+        const theory t = ti_theory_make(&p, &kept, gamma),
+                     too_long = ti_theory_make(&p, &kept, 1.001 * gamma);
+        expect(t.holds && !too_long.holds, "%s, delta %g", e->name, delta);
+        /* mean |grad f_i|^2 <= 4 L_worker (f - f*) + 2 zeta, and the noise of one worker is n times that of the mean */
+        const double a = own * (1 + 2 / delta) * 4 * L_worker + own * 2 * n * (u.A - L), b = own * n * u.B,
+                     d = own * (1 + 2 / delta) * 2 * zeta + own * n * u.D1;
+        assert_true(own * (1 + delta / 2) <= 1 - delta / 2);
+        const double h = 12 * L * gamma / delta, F = 4 * (u.B + h * b) / (3 * u.rho);
+        const double of_E = (3 * L * gamma + h * (1 - delta / 2)) / h,
+                     of_s = F > 0 ? (u.B + h * b + F * (1 - u.rho)) / F : 0;
+        const double of_gap = -gamma + gamma * gamma * (2 * u.A + 2 * u.C * F + h * a);
+        expect(of_E <= 1 - t.eta + 1e-12 && of_s <= 1 - t.eta + 1e-12 &&
+                   1 - gamma * mu / 2 <= 1 - t.eta + 1e-12,
+               "%s, delta %g: what is kept falls by %g, s by %g, eta %g", e->name, delta, of_E, of_s, t.eta);
+        expect(fabs(of_gap + gamma / 2) <= 1e-9 * gamma, "%s, delta %g: the gap counts %g of gamma", e->name,
+               delta, of_gap / gamma);
+        const double floor = 2 * gamma * (u.D1 + F * u.D2 + h * d);
+        expect(fabs(ti_theory_bound(&t, 1e9) - floor) <= 1e-9 * floor + 2 * distance / gamma / 1e9,
+               "%s, delta %g: floor %g, not %g", e->name, delta, ti_theory_bound(&t, 1e9), floor);
     }
 }
 
@@ -279,9 +318,13 @@ static void slowdown_follows_the_poster(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(step_sizes_are_read),         cmocka_unit_test(auto_steps_follow_their_formulas),
-        cmocka_unit_test(a_batch_is_stated_once),      cmocka_unit_test(both_spellings_are_one_run),
-        cmocka_unit_test(averages_are_what_they_say),  cmocka_unit_test(bounds_follow_the_theorem),
+        cmocka_unit_test(step_sizes_are_read),
+        cmocka_unit_test(auto_steps_follow_their_formulas),
+        cmocka_unit_test(a_batch_is_stated_once),
+        cmocka_unit_test(both_spellings_are_one_run),
+        cmocka_unit_test(averages_are_what_they_say),
+        cmocka_unit_test(bounds_follow_the_theorem),
+        cmocka_unit_test(contractive_bounds_close_their_recursions),
         cmocka_unit_test(slowdown_follows_the_poster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

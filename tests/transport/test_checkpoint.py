@@ -56,6 +56,8 @@ def alone(transport, file, more, what):
 
 
 LONGER = "--data gen:sparse:rows=210,features=3000,density=0.02 --no-optimum"  # three owners
+# Workers that want different things, one entry at a time: it loses ground before step 12, and again after it.
+APART = "--data gen:dense:rows=210,features=60,heterogeneity=5 --split sorted --no-optimum"
 # The name, the options, and whether all transports are worth the time.
 METHODS = {
     "dense": ("", False),
@@ -76,9 +78,12 @@ METHODS = {
     "costs that are no whole numbers": ("--codec topk:keep=0.1 --cost alphabeta:latency=1ms,bandwidth=3Mbit", False),
     "AR-Top-k": ("--codec topk:keep=0.05 --scheme artopk", True),
     "AR-Top-k, either rule": ("--codec topk:keep=0.05 --scheme artopk --leader auto --bucket 128B", True),
+    "AR-Top-k, CAT": ("--codec topk --scheme artopk --leader auto --cost 802.15.4-127", True),
+    "AR-Top-k that goes back": (f"{APART} --codec topk:k=1 --scheme artopk --momentum 0.1", True),
     "buckets, both ways": ("--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp --bucket 200B", True),
     "long vectors": ("--data gen:sparse:rows=60,features=300000,density=0.0001 --no-optimum --codec topk:keep=0.01 --momentum 0.5 "
                      "--downlink topk:keep=0.01 --downlink-feedback ec", True),
+    "layers, CAT": ("--model mlp:hidden=4 --codec topk:per=layer --cost 802.15.4-127", False),
     "layers": ("--model mlp:hidden=4 --codec topk:keep=0.1,per=layer", False),
     "owners": (f"{LONGER} --codec natural --feedback ec", True),
     "owners, top-k both ways": (f"{LONGER} --codec topk:keep=0.05 --scheme shards --collective ring --momentum 0.5", True),
@@ -87,7 +92,7 @@ METHODS = {
     "owners of long parts": ("--data gen:sparse:rows=60,features=900000,density=0.00003 --no-optimum --codec natural --feedback ec", True),
 }
 SAME = ["model_hash", "steps", "epochs", "loss", "gap", "accuracy", "average_loss", "uplink_bytes", "downlink_bytes", "cost",
-        "downlink_cost", "paper_bits", "unsent", "kept_mean", "kept_least", "speedup_mean", "speedup_least", "residual_share"]
+        "downlink_cost", "paper_bits", "unsent", "kept_mean", "kept_least", "speedup_mean", "speedup_least", "residual_share", "restarts"]
 # Sums over processes and steps in another order.
 ROUNDED = ["kept_mean", "speedup_mean", "unsent"]
 

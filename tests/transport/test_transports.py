@@ -49,6 +49,11 @@ METHODS = {
     "AR-Top-k, either rule": "--codec topk:k=9 --scheme artopk --collective direct --leader auto",
     "AR-Top-k, natural": "--codec topk:keep=0.1|natural --scheme artopk",
     "AR-Top-k, half": "--codec topk:keep=0.1|f16 --scheme artopk --leader variance",
+    "AR-Top-k, CAT": "--codec topk --scheme artopk --cost 802.15.4-127",
+    "AR-Top-k, CAT by variance": "--codec topk|natural --scheme artopk --leader variance --cost ethernet-udp",
+    "AR-Top-k, CAT, either rule, buckets": "--codec topk --scheme artopk --leader auto --bucket 200B --cost affine:c0=432,c1=1",
+    "AR-Top-k that goes back": "--data gen:dense:rows=210,features=60,heterogeneity=5 --split sorted --no-optimum --codec topk:k=1 "
+                               "--scheme artopk",
     "gather of long frames": "--codec natural --feedback none --scheme gather",
     "both ways": "--codec natural --downlink natural",
     "both ways, the server keeps": "--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp",
@@ -67,6 +72,9 @@ METHODS = {
     "buckets, AR-Top-k": "--codec topk:keep=0.05 --scheme artopk --leader auto --bucket 200B",
     "buckets, CAT, one level": "--codec topk|sign --cost 802.15.4 --level shared --bucket 256B",
     "layers": "--model mlp:hidden=4 --estimator minibatch --codec topk:keep=0.1 --bucket layer",
+    "layers, CAT": "--model mlp:hidden=4 --estimator minibatch --codec topk:per=layer --cost 802.15.4-127",
+    "layers, CAT, buckets": "--model mlp:hidden=4 --estimator minibatch --codec topk|sign --bucket layer --cost 802.15.4-127",
+    "layers, AR-Top-k, CAT": "--model mlp:hidden=4 --estimator minibatch --codec topk:per=layer --scheme artopk --cost 802.15.4-127",
     "layers, both ways": "--model mlp:hidden=4 --estimator minibatch --codec natural --downlink natural --bucket 256B",
 }
 # Of 3000 features, so that up to seven workers own a part each.
@@ -82,7 +90,7 @@ OWNERS = {
     "owners, ef21": "--codec topk:keep=0.05 --feedback ef21 --scheme shards",
 }
 SAME = ["model_hash", "steps", "loss", "gap", "uplink_bytes", "downlink_bytes", "cost", "downlink_cost", "L", "L_US", "L_IS",
-        "average_loss", "scheme", "collective", "codec"]
+        "average_loss", "scheme", "collective", "codec", "restarts"]
 ROUNDED = ["unsent", "paper_bits"]  # no whole numbers, and added in another order
 
 
@@ -99,6 +107,7 @@ def compare_one(transports, name, workers, options, scheme=None):
     common = [*options, "--steps", "12", "--json", "-"]
     here = answer([tithe, "train", "--workers", str(workers), *common], f"{name} in one process")
     check(not here or scheme in (None, here["scheme"]), f"{name}: it is {here and here['scheme']}")
+    check(not here or (here["restarts"] > 0) == ("goes back" in name), f"{name}: {here and here['restarts']} restarts")
     if "mpi" in transports:
         there = answer([*mpi(workers), "--workers", str(workers), *common], f"{name} over MPI")
         same(here, there, f"{name} over MPI")

@@ -194,7 +194,7 @@ static void what_cannot_be_tuned_is_refused(void **state)
         {"randk|raw", "use topk", {.open_level = true}},
         {"given|raw", "use topk", {.open_level = true}},
         {"stochastic|natural", "stochastic|raw", {.open_level = true}},
-        {"topk:per=layer", "per=layer", {.open_level = true}},
+        {"topk:per=layer|sign", "per=layer", {.open_level = true}},
         {"topk:rule=l2|sign", "finds its own level", {.open_level = true}},
         {"topk:k=5|raw", "open_level", {.open_level = false}},
         {"topk|raw", "floats", {.open_level = true, .type = TITHE_F64}},

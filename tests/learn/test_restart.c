@@ -1,0 +1,170 @@
+/* test_restart.c - the automatic step under a leader's indices: on data where 1/L diverges it goes back to the lowest loss with
+ * half the step, as often as it takes; everywhere else it is 1/L, to the bit. docs/theory.md says why. */
+#include "learn/runs.h"
+
+#include <unistd.h>
+
+/* Every worker has another model in mind, and one entry of 60 goes in a step. */
+#define APART "gen:dense:rows=210,features=60,heterogeneity=5"
+#define ALIKE "gen:sparse:rows=150,features=40,density=0.2,noise=0.5"
+
+static trial *led(const char *data, const char *codec, unsigned workers, uint64_t steps)
+{
+    trial *t = trial_of(data);
+    t->o.scheme = "artopk";
+    t->o.codec = codec;
+    t->o.workers = workers;
+    t->o.split = TITHE_SPLIT_SORTED;
+    t->o.steps = steps;
+    t->o.no_optimum = true;
+    return t;
+}
+
+/* 1/L, as text: what `auto` is, without its care. */
+static const char *one_over_L(const trial *t)
+{
+    static char text[40];
+    snprintf(text, sizeof text, "%.17g", t->facts.step_size);
+    return text;
+}
+
+/* ---- it does not diverge ------------------------------------------------------------------------------------- */
+
+static void a_leader_at_one_over_L_diverges(void **state)
+{
+    (void)state;
+    trial *t = led(APART, "topk:k=1", 7, 80);
+    trial_run(t);
+    t->o.step_size = one_over_L(t);
+    assert_int_equal(trial_try(t), TITHE_E_DIVERGED);
+    assert_int_equal(t->result.restarts, 0);
+    free(t);
+}
+
+static void the_automatic_step_does_not(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {APART, "gen:dense:rows=200,features=100", ALIKE},
+                             *const rules[] = {"round-robin", "variance", "auto"},
+                             *const codecs[] = {"topk:k=1", "topk:keep=0.1", "topk:k=1|natural"};
+    static const unsigned workers[] = {2, 4, 7, 20};
+    unsigned restarted = 0;
+    for (size_t i = 0; i < 3 * 3 * 3 * 4 * 2; i++) {
+        trial *t = led(sets[i % 3], codecs[i / 3 % 3], workers[i / 9 % 4], 120);
+        t->o.leader = rules[i / 36 % 3];
+        if (i / 108) t->o.split = TITHE_SPLIT_SHUFFLED;
+        trial_run(t);
+        const double first = t->records[0].loss, last = t->result.last.loss;
+        expect(last < 0.95 * first, "%s, %s, %u workers, %s: from %g to %g", t->o.data, t->o.codec,
+               t->o.workers, t->o.leader, first, last);
+        restarted += t->result.restarts > 0;
+        free(t);
+    }
+    print_message("%u of 216 runs went back at least once\n", restarted);
+    assert_in_range(restarted, 20, 200);
+}
+
+/* ---- what it does instead -------------------------------------------------------------------------------------- */
+
+/* No record is above the lowest one by more than a fourth of the gain, or a hundredth of the first loss; each restart halves. */
+static void no_ground_is_lost(void **state)
+{
+    (void)state;
+    trial *t = led(APART, "topk:k=1", 7, 200);
+    trial_run(t);
+    double lowest = INFINITY, gamma = t->facts.step_size;
+    unsigned halved = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const double first = t->records[0].loss, loss = t->records[i].loss;
+        lowest = fmin(lowest, loss);
+        expect(loss <= lowest + fmax((first - lowest) / 4, first / 100), "step %zu: %g, and %g before", i,
+               loss, lowest);
+        if (t->records[i].step_size == gamma) continue;
+        halved++;
+        gamma /= 2;
+        expect(t->records[i].step_size == gamma, "step %zu: %g, not %g", i, t->records[i].step_size, gamma);
+    }
+    assert_int_equal(halved, t->result.restarts);
+    assert_in_range(halved, 2, 10);
+    /* each of them took gradients once more */
+    assert_true(t->result.last.epochs == 200 + halved);
+    free(t);
+}
+
+static void a_run_that_loses_no_ground_has_one_over_L(void **state)
+{
+    (void)state;
+    trial *t = led(ALIKE, "topk:keep=0.1", 4, 100);
+    trial_run(t);
+    char hash[17];
+    assert_int_equal(t->result.restarts, 0);
+    snprintf(hash, sizeof hash, "%s", t->result.model_hash);
+    t->o.step_size = one_over_L(t);
+    trial_run(t);
+    assert_string_equal(hash, t->result.model_hash);
+    free(t);
+}
+
+/* Others than schemes with a leader, and gradients that bring no loss, are left alone. */
+static void others_are_left_alone(void **state)
+{
+    (void)state;
+    trial *t = led(APART, "topk:k=1", 7, 60);
+    t->o.scheme = "gather";
+    trial_try(t);
+    assert_int_equal(t->result.restarts, 0);
+    t->o.scheme = "artopk";
+    t->o.estimator = "sgd";
+    t->o.steps = 2000;
+    trial_run(t);
+    assert_int_equal(t->result.restarts, 0);
+    assert_true(t->result.last.loss < t->records[0].loss);
+    free(t);
+}
+
+/* ---- in parts ------------------------------------------------------------------------------------------------ */
+
+static void a_run_in_two_parts_goes_back_as_the_whole_one(void **state)
+{
+    (void)state;
+    enum { STEPS = 70 };
+    char file[] = "/tmp/tithe-test-restart-XXXXXX";
+    const int made = mkstemp(file);
+    assert_true(made >= 0);
+    close(made);
+    for (int momentum = 0; momentum < 2; momentum++) {
+        trial *whole = led(APART, "topk:k=1", 3, STEPS);
+        whole->o.momentum = momentum * 0.3;
+        trial_run(whole);
+        assert_in_range(whole->result.restarts, 1, 10);
+        for (uint64_t at = 1; at < STEPS; at += at < 40 ? 1 : 7) {
+            trial *first = led(APART, "topk:k=1", 3, at), *second = led(APART, "topk:k=1", 3, STEPS);
+            first->o.momentum = second->o.momentum = whole->o.momentum;
+            first->o.checkpoint = second->o.resume = file;
+            trial_try(first); /* a short one may end above its start */
+            trial_run(second);
+            expect(strcmp(whole->result.model_hash, second->result.model_hash) == 0 &&
+                       whole->result.restarts == second->result.restarts &&
+                       whole->result.last.epochs == second->result.last.epochs,
+                   "cut at %d: %u restarts in %g epochs, not %u in %g", (int)at, second->result.restarts,
+                   second->result.last.epochs, whole->result.restarts, whole->result.last.epochs);
+            free(first);
+            free(second);
+        }
+        free(whole);
+    }
+    unlink(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_leader_at_one_over_L_diverges),
+        cmocka_unit_test(the_automatic_step_does_not),
+        cmocka_unit_test(no_ground_is_lost),
+        cmocka_unit_test(a_run_that_loses_no_ground_has_one_over_L),
+        cmocka_unit_test(others_are_left_alone),
+        cmocka_unit_test(a_run_in_two_parts_goes_back_as_the_whole_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
