@@ -44,18 +44,23 @@ class Meeting:
                             "ranks.", Status.TIMEOUT) from None
 
     def agree(self, rows: dict[str, str]) -> None:
-        """All ranks have to say the same; the first difference is named, on all of them alike. A row "failure" is raised by all."""
+        """All ranks have to say the same; the first difference is named, on all of them alike."""
         text = "\n".join(f"{key}: {value}" for key, value in rows.items())
         self.leave("text", text)
-        self.leave("hash", ("failure " if "failure" in rows else "") + hashlib.sha256(text.encode()).hexdigest())
+        self.leave("hash", hashlib.sha256(text.encode()).hexdigest())
         hashes = [self.find("hash", rank) for rank in range(self.size)]
-        failed = [rank for rank in range(self.size) if hashes[rank].startswith("failure")]
+        failed = [rank for rank in range(self.size) if hashes[rank] == "failure"]
         if failed:
             why = self._rows(failed[0])["failure"]
             raise MismatchError(f"Rank {failed[0]}: {why}", Status.MISMATCH)
         other = next((rank for rank in range(self.size) if hashes[rank] != hashes[0]), None)
         if other is not None:
             raise MismatchError(_difference(self._rows(0), self._rows(other), other), Status.MISMATCH)
+
+    def agree_on_failure(self, why: str) -> None:
+        """In place of ``agree``, by a rank that cannot go on: all others raise its sentence."""
+        self.leave("text", f"failure: {why}")
+        self.leave("hash", "failure")
 
     def _rows(self, rank: int) -> dict[str, str]:
         return dict(line.split(": ", 1) for line in self.find("text", rank).split("\n"))
