@@ -74,58 +74,63 @@ def train(rank, workers, codec, ddp=None, options=None, feedback=None, accumulat
     return digest(model.parameters()), vector.tolist(), totals, state.summary() if state else ""
 
 
-def same_bits(what, told):
-    check(len({value[0] for value in told if value}) == 1, f"{what}: ranks differ")
-    return torch.tensor(told[0][1]) if told[0] else torch.zeros(1)
+def train_all(rank, workers, cases):
+    """One after the other in the same processes, since starting them is what takes long."""
+    return [train(rank, workers, **case) for case in cases]
 
 
-def dense_is_ddp():
-    for workers in (2, 3, 4):
-        plain = same_bits("plain", answers(train, workers, "plain", None, None, None, 1, 50))
-        for options in ({}, {"scheme": "dense"}, {"scheme": "dense", "bucket": "4KiB"}):
-            mine = same_bits(f"all|raw {options}", answers(train, workers, "all|raw", None, options, None, 1, 50))
-            check(torch.allclose(plain, mine, rtol=1e-4, atol=1e-5), f"{workers} workers, all|raw {options}: "
-                  f"{(plain - mine).abs().max()} away from plain DDP after 50 steps")
+def trained(workers, cases):
+    """For each case the parameters as one vector, the totals and the summary of rank 0; all ranks have to hold the same bits."""
+    told = answers(train_all, workers, cases)
+    if None in told:
+        return [(torch.zeros(1), {}, "")] * len(cases)
+    for i, case in enumerate(cases):
+        check(len({of_rank[i][0] for of_rank in told}) == 1, f"{workers} workers, {case}: ranks differ")
+    return [(torch.tensor(vector), totals, summary) for _, vector, totals, summary in told[0]]
 
 
-def every_codec():
-    cases = [(2, None, None, {}), (3, "topk:keep=0.05|natural", "ec", {"bucket": "model"}), (4, "topk:keep=0.05", "ef21", {"bucket": "4KiB"}),
-             (3, "natural", None, {}), (4, "all|dither:s=3", None, {"scheme": "shards"}), (3, "topk:keep=0.1", "ec", {"scheme": "artopk"}),
-             (4, "topk:keep=0.1", "ec", {"scheme": "artopk", "leader": "variance"}), (2, "randk:keep=0.1", "ec", {"bucket": "layer"}),
-             (3, "topk:keep=0.1|sign", "ec", {"scheme": "star", "downlink": "topk:keep=0.2"}), (2, "f16", None, {}), (3, "bf16", None, {}),
-             (2, "topk:keep=0.05,per=layer", "ec", {"bucket": "model"}), (2, "topk|sign", "ec", {"tuner": "cat"}),
-             (3, "topk:keep=0.05", "ec", {"warmup": 4}), (2, "threshold:lambda=0.001", "ec", {}), (2, "stochastic:k=40", "ec", {})]
-    for workers, codec, feedback, options in cases:
-        told = answers(train, workers, codec, None, options, feedback)
-        same_bits(f"{workers} workers, {codec} {feedback} {options}", told)
-        if told[0]:
-            check(told[0][2]["uplink_bytes"] > 0 and "bytes" in told[0][3], f"{codec}: {told[0][3]}")
+def dense_is_ddp(workers):
+    ways = [{}, {"scheme": "dense"}, {"scheme": "dense", "bucket": "4KiB"}]
+    plain, *mine = trained(workers, [dict(codec="plain", steps=50), *(dict(codec="all|raw", options=way, steps=50) for way in ways)])
+    for way, (vector, _, _) in zip(ways, mine):
+        check(torch.allclose(plain[0], vector, rtol=1e-4, atol=1e-5), f"{workers} workers, all|raw {way}: "
+              f"{(plain[0] - vector).abs().max()} away from plain DDP after 50 steps")
+
+
+CODECS = {
+    2: [(None, None, {}), ("randk:keep=0.1", "ec", {"bucket": "layer"}), ("f16", None, {}), ("topk:keep=0.05,per=layer", "ec", {"bucket": "model"}),
+        ("topk|sign", "ec", {"tuner": "cat"}), ("threshold:lambda=0.001", "ec", {}), ("stochastic:k=40", "ec", {})],
+    3: [("topk:keep=0.05|natural", "ec", {"bucket": "model"}), ("natural", None, {}), ("topk:keep=0.1", "ec", {"scheme": "artopk"}),
+        ("topk:keep=0.1|sign", "ec", {"scheme": "star", "downlink": "topk:keep=0.2"}), ("bf16", None, {}), ("topk:keep=0.05", "ec", {"warmup": 4})],
+    4: [("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("all|dither:s=3", None, {"scheme": "shards"}),
+        ("topk:keep=0.1", "ec", {"scheme": "artopk", "leader": "variance"})],
+}
+
+
+def every_codec(workers):
+    cases = [dict(codec=codec, feedback=feedback, options=options) for codec, feedback, options in CODECS[workers]]
+    for case, (_, totals, summary) in zip(cases, trained(workers, cases)):
+        check(totals.get("uplink_bytes", 0) > 0 and "bytes" in summary, f"{case}: {summary}")
 
 
 def every_ddp():
     """Buckets of any number, views, static graphs, parameters without a gradient: the exchange sees the same gradients."""
     small = {"bucket_cap_mb": 0.002}
-    reference = same_bits("reference", answers(train, 2, "topk:keep=0.05", None, None, "ec"))
-    for ddp in (small, {"gradient_as_bucket_view": True}, {**small, "gradient_as_bucket_view": True}, {"static_graph": True},
-                {**small, "static_graph": True, "gradient_as_bucket_view": True}):
-        told = answers(train, 2, "topk:keep=0.05", ddp, None, "ec")
-        mine = same_bits(f"{ddp}", told)
-        check(torch.equal(reference, mine), f"{ddp}: {(reference - mine).abs().max()} away")
-        if ddp is small and told[0]:
-            check(told[0][2]["buckets"] > 2 * STEPS, f"many buckets: {told[0][2]['buckets']}")
-    unused = answers(train, 2, "topk:keep=0.05", {"find_unused_parameters": True}, None, "ec", 1, STEPS, False)
-    same_bits("unused parameters", unused)
+    ways = [{}, {"gradient_as_bucket_view": True}, {"static_graph": True}, small, {**small, "gradient_as_bucket_view": True},
+            {**small, "static_graph": True, "gradient_as_bucket_view": True}]
+    unused = dict(codec="topk:keep=0.05", feedback="ec", ddp={"find_unused_parameters": True}, spare=False)
+    told = trained(2, [*(dict(codec="topk:keep=0.05", feedback="ec", ddp=way) for way in ways), unused])
+    for way, (vector, totals, _) in zip(ways, told):
+        check(torch.equal(told[0][0], vector), f"{way}: {(told[0][0] - vector).abs().max()} away")
+        check("bucket_cap_mb" not in way or totals["buckets"] > 2 * STEPS, f"{way}: {totals.get('buckets')} buckets")
 
 
 def accumulation():
     """What is kept moves on only in steps that exchange."""
-    plain = same_bits("plain, accumulated", answers(train, 2, "plain", None, None, None, 3))
-    told = answers(train, 2, "all|raw", None, {"scheme": "dense"}, None, 3)
-    check(torch.allclose(plain, same_bits("accumulated", told), rtol=1e-4, atol=1e-6), "accumulated gradients")
-    told = answers(train, 2, "topk:keep=0.05", None, None, "ec", 3)
-    same_bits("accumulated and compressed", told)
-    if told[0]:
-        check(f"{STEPS} steps" in told[0][3], f"as many exchanges as steps of the optimizer: {told[0][3]}")
+    plain, dense, compressed = trained(2, [dict(codec="plain", accumulate=3), dict(codec="all|raw", options={"scheme": "dense"}, accumulate=3),
+                                           dict(codec="topk:keep=0.05", feedback="ec", accumulate=3)])
+    check(torch.allclose(plain[0], dense[0], rtol=1e-4, atol=1e-6), "accumulated gradients")
+    check(f"{STEPS} steps" in compressed[2], f"as many exchanges as steps of the optimizer: {compressed[2]}")
 
 
 class Bucket:
@@ -204,8 +209,9 @@ def mismatches():
 
 
 if __name__ == "__main__":
-    dense_is_ddp()
-    every_codec()
+    for count in (2, 3, 4):
+        dense_is_ddp(count)
+        every_codec(count)
     every_ddp()
     accumulation()
     sixteen_bits()

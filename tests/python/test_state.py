@@ -89,7 +89,7 @@ if __name__ == "__main__":
             names = set(torch.load(f"{folder}/0")["tithe"]["residual"])
             check(names == {"0.weight", "0.bias", "2.weight", "2.bias"}, f"by name: {names}")
             if case[1] == "ec" and "scheme" not in case[2]:
-                for other in (1, 2, 3):
+                for other in {1, 2, 3} - {workers}:
                     check(all(answers(grown, other, case, folder, workers)), f"{case}: from {workers} ranks to {other}")
     with tempfile.TemporaryDirectory() as folder:
         answers(whole, 2, CASES[0], folder)
