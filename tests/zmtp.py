@@ -31,8 +31,8 @@ def head(kind, sender=0, to=0):
     return struct.pack("<III", kind, sender, to)
 
 
-def hello(version=4, magic=0x7469, workers=2, length=136):
-    return struct.pack("<II", magic << 16 | version, workers).ljust(length, b"\0")
+def hello(version=5, magic=0x7469, workers=2, length=140):
+    return struct.pack("<III", magic << 16 | version, workers, 0).ljust(length, b"\0")
 
 
 POLITE = greeting() + ready()

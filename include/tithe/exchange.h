@@ -199,6 +199,14 @@ TITHE_API tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, uns
 TITHE_API tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane,
                                                 size_t layer, const float *g, double gamma,
                                                 tithe_error *error);
+/* The same for several layers, which lie one after the other at g in this order: a bucket of somebody else's. */
+TITHE_API tithe_status tithe_exchange_put_layers(tithe_exchange *ex, unsigned rank, unsigned lane,
+                                                 const size_t *layers, size_t count, const float *g,
+                                                 double gamma, tithe_error *error);
+/* And back: layers of a vector of the exchange's, such as an update or a residual, to g, one after the other in this order. */
+TITHE_API tithe_status tithe_exchange_copy_layers(const tithe_exchange *ex, const float *vector,
+                                                  const size_t *layers, size_t count, float *g,
+                                                  tithe_error *error);
 /* A rank that takes no part in this step. It gets the update all the same, so it has to know gamma. */
 TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma,
                                            tithe_error *error);
@@ -270,6 +278,11 @@ TITHE_API void tithe_exchange_last(const tithe_exchange *ex, tithe_exchange_reco
  * such links. Lengths are those that were sent, so all ranks have to be here, or their frames be known to all. */
 TITHE_API void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_rounds *rounds);
 TITHE_API double tithe_exchange_seconds(const tithe_exchange *ex, const tithe_link *link);
+
+/* What it is, what it has counted and what the last step was like, as JSON: "n", "ranks", "rank", "codec", "feedback", "tuner",
+ * "scheme", "collective", "buckets", "totals" (the counters, by name) and "last". NULL: there is no memory for it; otherwise
+ * tithe_text_free ends it. */
+TITHE_API char *tithe_exchange_describe(const tithe_exchange *ex);
 
 /* Into how many buckets a vector goes: 1 without bucket_bytes. */
 TITHE_API unsigned tithe_exchange_buckets(const tithe_exchange *ex);

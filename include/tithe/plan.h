@@ -7,6 +7,7 @@
 
 #include "tithe/codec.h"
 #include "tithe/link.h"
+#include "tithe/options.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -73,6 +74,12 @@ enum { TITHE_PLAN_WORKERS = 1 << 30 };
  * and finite; codecs that state how much they send. */
 TITHE_API tithe_status tithe_plan_make(const tithe_plan_request *request, tithe_plan_row *rows,
                                        tithe_plan *plan, tithe_error *error);
+
+/* The same from text, as "params=25557032;workers=8;link=alphabeta:latency=1ms,bandwidth=100Mbit;keep=0.01": options of the
+ * table below. The answer is JSON: "rows", of which "winner", "network_winner" and "dense" are three, "break_even" and "pays"; it
+ * ends with tithe_text_free. */
+TITHE_API tithe_status tithe_plan_ask(const char *options, char **answered, tithe_error *error);
+TITHE_API const tithe_option *tithe_plan_option_table(void); /* its places are of no use outside */
 
 #ifdef __cplusplus
 }

@@ -45,6 +45,18 @@ typedef struct tithe_error {
     char text[240];  /* one sentence that says what to do */
 } tithe_error;
 
+/* For languages that cannot write the struct: a place for an error, and what is in it. */
+TITHE_API tithe_error *tithe_error_create(void); /* NULL: there is no memory for it */
+TITHE_API void tithe_error_free(tithe_error *error);
+TITHE_API tithe_status tithe_error_code(const tithe_error *error);
+TITHE_API size_t tithe_error_position(const tithe_error *error);
+TITHE_API const char *tithe_error_sentence(const tithe_error *error);
+/* Say it, as a transport of one's own does; cut where a sentence ends. */
+TITHE_API void tithe_error_set(tithe_error *error, tithe_status code, const char *sentence);
+
+/* Text that a function has made for its caller, such as tithe_exchange_describe. NULL is fine. */
+TITHE_API void tithe_text_free(char *text);
+
 #ifdef __cplusplus
 }
 #endif

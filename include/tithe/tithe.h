@@ -13,6 +13,7 @@
  *   serve.h     the server of a group over ZeroMQ
  *   options.h   options as text and as a table
  *   pool.h      threads for large vectors
+ *   coder.h     a codec in one handle, for languages that cannot write structs
  *   frame.h     read a frame from a file or a stranger
  *   variant.h   bring your own selector or quantizer
  *   status.h    what can go wrong
@@ -28,6 +29,7 @@
 #define TITHE_H
 
 #include "tithe/codec.h"
+#include "tithe/coder.h"
 #include "tithe/coll.h"
 #include "tithe/comm.h"
 #include "tithe/cost.h"

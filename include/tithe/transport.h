@@ -33,15 +33,20 @@ typedef struct tithe_zmq_options {
      * TITHE_E_STOPPED. A function that looks at what a signal handler has noted is made for this. */
     bool (*stop)(void *context);
     void *stop_context;
+    /* 1 + the rank that this worker wants, as where a host program has ranks already; 0: any that is free. */
+    unsigned wants;
+    /* A socket that listens at `endpoint` already, for the server, which closes it; 0: it makes its own. */
+    int listening;
 } tithe_zmq_options;
 
-/* Returns when all are there; ranks are given in the order of arrival. A worker that does not fit is told why, and whoever
+/* Returns when all are there; whoever wants no rank is given one in the order of arrival. A worker that does not fit is told why, and whoever
  * else comes to the port is not heeded. The server listens where it is told to, a worker (with `peers`) on the interface
  * that leads to the server only. Nothing is encrypted: over networks of others, take a tunnel. */
 TITHE_API tithe_status tithe_comm_zmq(const tithe_zmq_options *options, tithe_comm **comm,
                                       tithe_error *error);
 /* The same from text, so that every language says it alike: "listen=tcp://127.0.0.1:5555;workers=3" makes the server,
- * "connect=tcp://127.0.0.1:5555;workers=3" a worker. Also peers=yes|no (yes if nothing is said) and timeout=SECONDS (30).
+ * "connect=tcp://127.0.0.1:5555;workers=3" a worker. Also peers=yes|no (yes if nothing is said), timeout=SECONDS (30), rank=R for
+ * a worker that wants to be that one, and file=NUMBER for a server whose socket listens already.
  * Where tithe_comm_local_ranks is 0, this is the server (serve.h); examples/hello.c is a whole program. */
 TITHE_API tithe_status tithe_comm_zmq_open(const char *text, tithe_comm **comm, tithe_error *error);
 

@@ -68,9 +68,9 @@ typedef struct tithe_tuner_plan {
 typedef struct tithe_tuner {
     const char *name, *summary, *paper; /* paper NULL: of no paper */
     const tithe_param *params;          /* NULL: none */
-    /* Looks at the vector and names a level: the codec has to be made with open_level, and should contract. Otherwise the
-     * codec's own level stands, and x may be NULL. */
+    /* Names a level: the codec has to be made with open_level, and should contract. Otherwise the codec's own level stands. */
     bool tunes;
+    bool blind; /* without a look at the vector: x may be NULL, as where nothing is tuned */
     /* NULL, or a sentence: why it cannot tune this codec. */
     const char *(*refuse)(const tithe_codec *codec);
     size_t (*scratch)(const tithe_codec *codec, size_t n);

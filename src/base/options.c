@@ -280,7 +280,7 @@ void ti_option_clear(void *o, const tithe_option *row)
     else if (row->kind == TITHE_OPTION_REAL)
         put_bytes(o, row, &row->unset);
     else
-        put_whole(o, row, 0);
+        put_whole(o, row, (uint64_t)row->unset);
 }
 
 void ti_options_clear(void *o, const tithe_option *table)

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tithe/tithe.h"
 
@@ -45,4 +46,39 @@ tithe_status ti_fail(tithe_error *error, tithe_status code, size_t position, con
         va_end(args);
     }
     return code;
+}
+
+tithe_error *tithe_error_create(void)
+{
+    return calloc(1, sizeof(tithe_error));
+}
+
+void tithe_error_free(tithe_error *error)
+{
+    free(error);
+}
+
+tithe_status tithe_error_code(const tithe_error *error)
+{
+    return error->code;
+}
+
+size_t tithe_error_position(const tithe_error *error)
+{
+    return error->position;
+}
+
+const char *tithe_error_sentence(const tithe_error *error)
+{
+    return error->text;
+}
+
+void tithe_error_set(tithe_error *error, tithe_status code, const char *sentence)
+{
+    ti_fail(error, code, 0, "%s", sentence);
+}
+
+void tithe_text_free(char *text)
+{
+    free(text);
 }

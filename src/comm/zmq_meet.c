@@ -14,17 +14,17 @@
 
 enum {
     MAX_ADDRESS = 128,
-    HELLO_BYTES = 8 + MAX_ADDRESS,
+    HELLO_BYTES = 12 + MAX_ADDRESS,
     MAGIC = 0x7469, /* "ti" */
-    VERSION = 4     /* of what is said here and afterwards; 3 announced lengths in 32 bits */
+    VERSION = 5     /* of what is said here and afterwards; up to 4 nobody wanted a rank */
 };
 
 static const double LOOK = 0.2; /* seconds between two looks at the clock */
 
-static tithe_status listen_at(zmq_state *s, const char *endpoint, tithe_error *error)
+static tithe_status listen_at(zmq_state *s, const char *endpoint, int file, tithe_error *error)
 {
     const char *why;
-    s->listener = ti_wire_listen(s->wire, endpoint, s->timeout, &why);
+    s->listener = ti_wire_listen(s->wire, endpoint, file, s->timeout, &why);
     if (s->listener) return TITHE_OK;
     return transport_fail(error, TITHE_E_PEER, 0, "Cannot listen at '%s': %s.", endpoint, why);
 }
@@ -36,14 +36,32 @@ static void write_hello(uint8_t *hello, const tithe_zmq_options *o, const char *
     memset(hello, 0, HELLO_BYTES);
     put_u32(hello, (uint32_t)MAGIC << 16 | VERSION);
     put_u32(hello + 4, o->workers);
-    snprintf((char *)hello + 8, MAX_ADDRESS, "%s", address);
+    put_u32(hello + 8, o->wants);
+    snprintf((char *)hello + 12, MAX_ADDRESS, "%s", address);
+}
+
+/* ---- the server ---------------------------------------------------------------------------------------- */
+
+/* Who has come so far, in the order of arrival: which rank they want, and where they listen. */
+typedef struct guests {
+    unsigned here;
+    uint32_t *wants; /* of each; 1 + rank, or 0 */
+    uint8_t *book;   /* MAX_ADDRESS bytes for each */
+    char refused[180];
+} guests;
+
+static bool is_wanted(const guests *g, uint32_t rank_and_1)
+{
+    for (unsigned i = 0; i < g->here; i++)
+        if (g->wants[i] == rank_and_1) return true;
+    return false;
 }
 
 enum hello_answer { TAKE_IT, REFUSE_IT, IGNORE_IT };
 
 /* Is this a worker for us? What is no worker at all gets no answer. */
-static enum hello_answer judge_hello(const zmq_state *s, const wire_arrival *a, const tithe_zmq_options *o,
-                                     char *why, size_t room)
+static enum hello_answer judge_hello(const zmq_state *s, const guests *g, const wire_arrival *a,
+                                     const tithe_zmq_options *o, char *why, size_t room)
 {
     if (a->kind != HELLO || !a->body || a->body->length < 4 || get_u32(a->body->bytes) >> 16 != MAGIC)
         return IGNORE_IT;
@@ -59,28 +77,22 @@ static enum hello_answer judge_hello(const zmq_state *s, const wire_arrival *a, 
     else if (get_u32(hello + 4) != o->workers)
         snprintf(why, room, "The server waits for %u workers, but a worker expects %u.", o->workers,
                  get_u32(hello + 4));
+    else if (get_u32(hello + 8) > o->workers || (get_u32(hello + 8) && is_wanted(g, get_u32(hello + 8))))
+        snprintf(why, room, "Two workers want to be rank %u, or there is no such rank: give each its own.",
+                 get_u32(hello + 8) - 1);
     else
         return TAKE_IT;
     return REFUSE_IT;
 }
-
-/* ---- the server ---------------------------------------------------------------------------------------- */
-
-/* Who has come so far, and where they listen. */
-typedef struct guests {
-    unsigned here;
-    uint8_t *book; /* MAX_ADDRESS bytes for each */
-    char refused[180];
-} guests;
 
 static void take_in(zmq_state *s, guests *g, const wire_arrival *a)
 {
     uint8_t *address = g->book + (size_t)g->here * MAX_ADDRESS;
     s->peers[g->here].socket = s->listener;
     s->peers[g->here].name = a->name;
-    memcpy(address, a->body->bytes + 8, MAX_ADDRESS);
+    memcpy(address, a->body->bytes + 12, MAX_ADDRESS);
     address[MAX_ADDRESS - 1] = 0;
-    g->here++;
+    g->wants[g->here++] = get_u32(a->body->bytes + 8);
     ti_wire_know(s->wire, a->body);
 }
 
@@ -92,6 +104,7 @@ static void let_go(zmq_state *s, guests *g, const wire_name *name)
     s->peers[rank] = s->peers[last];
     s->peers[last] = (zmq_peer){.socket = NULL};
     memmove(g->book + (size_t)rank * MAX_ADDRESS, g->book + (size_t)last * MAX_ADDRESS, MAX_ADDRESS);
+    g->wants[rank] = g->wants[last];
     g->here--;
 }
 
@@ -99,7 +112,7 @@ static void receive_guest(zmq_state *s, const tithe_zmq_options *o, guests *g, c
 {
     char why[160] = "";
     if (a->kind == GIVE_UP) let_go(s, g, &a->name);
-    switch (judge_hello(s, a, o, why, sizeof why)) {
+    switch (judge_hello(s, g, a, o, why, sizeof why)) {
     case TAKE_IT: take_in(s, g, a); break;
     case REFUSE_IT:
         ti_zmq_refuse(s, &a->name, why);
@@ -118,11 +131,33 @@ static void close_book(const guests *g, const tithe_zmq_options *o)
     if (!open) memset(g->book, 0, (size_t)g->here * MAX_ADDRESS);
 }
 
-static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, uint8_t *book,
+static void swap_guests(zmq_state *s, const guests *g, unsigned i, unsigned k)
+{
+    uint8_t address[MAX_ADDRESS], *const first = g->book + (size_t)i * MAX_ADDRESS,
+                                         *const second = g->book + (size_t)k * MAX_ADDRESS;
+    const zmq_peer peer = s->peers[i];
+    const uint32_t wants = g->wants[i];
+    s->peers[i] = s->peers[k];
+    s->peers[k] = peer;
+    g->wants[i] = g->wants[k];
+    g->wants[k] = wants;
+    memcpy(address, first, MAX_ADDRESS);
+    memmove(first, second, MAX_ADDRESS);
+    memcpy(second, address, MAX_ADDRESS);
+}
+
+/* Everybody to the place that it wants; the others stay in the order of arrival as far as that goes. */
+static void seat(zmq_state *s, const guests *g)
+{
+    for (unsigned i = 0; i < g->here; i++)
+        while (g->wants[i] && g->wants[i] != i + 1) swap_guests(s, g, i, g->wants[i] - 1);
+}
+
+static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, uint8_t *book, uint32_t *wants,
                                      tithe_error *error)
 {
     const double end = clock_now() + s->timeout;
-    guests g = {.book = book};
+    guests g = {.book = book, .wants = wants};
     tithe_status status = TITHE_OK;
     while (g.here < o->workers && !status) {
         wire_arrival a;
@@ -136,6 +171,7 @@ static tithe_status wait_for_workers(zmq_state *s, const tithe_zmq_options *o, u
         receive_guest(s, o, &g, &a);
         ti_wire_drop(a.body);
     }
+    if (!status) seat(s, &g);
     close_book(&g, o);
     return status;
 }
@@ -152,18 +188,20 @@ tithe_status ti_zmq_gather_workers(zmq_state *s, const tithe_zmq_options *o, tit
 {
     const size_t length = NUMBER_BYTES + (size_t)o->workers * MAX_ADDRESS;
     uint8_t *welcome = calloc(1, length);
+    uint32_t *wants = calloc(o->workers, sizeof *wants);
     tithe_status status = TITHE_OK;
-    if (!welcome)
+    if (!welcome || !wants)
         status = transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the workers.");
     else if (!draw_number(welcome))
         status = transport_fail(error, TITHE_E_FILE, 0, "Cannot draw a number from /dev/urandom.");
-    if (!status) status = listen_at(s, o->endpoint, error);
-    if (!status) status = wait_for_workers(s, o, welcome + NUMBER_BYTES, error);
+    if (!status) status = listen_at(s, o->endpoint, o->listening, error);
+    if (!status) status = wait_for_workers(s, o, welcome + NUMBER_BYTES, wants, error);
     if (status) /* those who came should not wait in vain */
         ti_zmq_give_up(s, error ? error->text : "not all workers came");
     for (unsigned r = 0; r < o->workers && !status; r++)
         status = ti_zmq_put(s, r, WELCOME, welcome, length, error);
     free(welcome);
+    free(wants);
     return status;
 }
 
@@ -175,7 +213,7 @@ static tithe_status listen_for_peers(zmq_state *s, const tithe_zmq_options *o, c
 {
     char wanted[MAX_ADDRESS];
     tithe_status status = ti_endpoint_beside(o->endpoint, wanted, sizeof wanted, error);
-    if (!status) status = listen_at(s, wanted, error);
+    if (!status) status = listen_at(s, wanted, 0, error);
     if (!status && !ti_wire_address(s->listener, address, MAX_ADDRESS))
         status = transport_fail(error, TITHE_E_PEER, 0, "ZeroMQ could not say where it listens.");
     return status;

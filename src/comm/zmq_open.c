@@ -12,7 +12,10 @@ typedef struct group_options {
     unsigned workers;
     bool peers;
     double timeout;
+    unsigned rank, file;
 } group_options;
+
+enum { ANY = 1 << 20 };
 
 #define OPTIONS group_options
 static const tithe_option table[] = {
@@ -26,6 +29,10 @@ static const tithe_option table[] = {
      .choices = "no|yes"},
     {"timeout", "SECONDS", "the longest that one process waits for another", "30", TITHE_OPTION_REAL, 0,
      OPTION_PLACE(timeout), .real_min = 0.1, .real_max = 1e6},
+    {"rank", "R", "which one this worker wants to be (default: any that is free)", NULL, TITHE_OPTION_WHOLE,
+     0, OPTION_PLACE(rank), .max = WIRE_MAX_SOCKETS - 2, .unset = ANY},
+    {"file", "NUMBER", "of a socket that listens there already, which the server takes over", NULL,
+     TITHE_OPTION_WHOLE, 0, OPTION_PLACE(file), .min = 3, .max = 1 << 20},
     {.name = NULL},
 };
 
@@ -41,6 +48,14 @@ static tithe_status check(const group_options *o, tithe_error *error)
     if (!o->workers)
         return transport_fail(error, TITHE_E_ARGUMENT, 0,
                               "workers is not given: say how many there will be, such as workers=3.");
+    if (o->rank != ANY && (o->listen || o->rank >= o->workers))
+        return transport_fail(
+            error, TITHE_E_ARGUMENT, 0,
+            "A worker may want a rank below %u, and a server has none: rank=%u cannot be.", o->workers,
+            o->rank);
+    if (o->file && !o->listen)
+        return transport_fail(error, TITHE_E_ARGUMENT, 0,
+                              "Only a server takes over a socket that listens: leave file out.");
     return TITHE_OK;
 }
 
@@ -56,7 +71,9 @@ static tithe_status open_pieces(char *text, tithe_comm **comm, tithe_error *erro
                                        .server = o.listen != NULL,
                                        .workers = o.workers,
                                        .peers = o.peers,
-                                       .timeout = o.timeout};
+                                       .timeout = o.timeout,
+                                       .wants = o.rank == ANY ? 0 : o.rank + 1,
+                                       .listening = (int)o.file};
     return tithe_comm_zmq(&options, comm, error);
 }
 

@@ -179,9 +179,10 @@ void ti_wire_know(wire *w, const wire_body *body)
 
 /* ---- listen and connect -------------------------------------------------------------------------------- */
 
-void *ti_wire_listen(wire *w, const char *endpoint, double timeout, const char **why)
+void *ti_wire_listen(wire *w, const char *endpoint, int file, double timeout, const char **why)
 {
     void *socket = open_socket(w->context, ZMQ_ROUTER, endpoint, timeout);
+    if (socket && file) zmq_setsockopt(socket, ZMQ_USE_FD, &file, sizeof file);
     if (socket && start_watch(w, socket) && zmq_bind(socket, endpoint) == 0) return socket;
     *why = zmq_strerror(zmq_errno());
     if (socket) close_watched(w, socket);

@@ -35,8 +35,9 @@ wire *ti_wire_open(void); /* NULL: no memory */
  * fine. */
 void ti_wire_close(wire *w);
 
-/* Where many connect, once for each wire, and what connects to one of those. NULL: *why says why not. `timeout` is for a send, in seconds. */
-void *ti_wire_listen(wire *w, const char *endpoint, double timeout, const char **why);
+/* Where many connect, once for each wire, and what connects to one of those. NULL: *why says why not. `timeout` is for a send, in seconds;
+ * `file` is a socket that listens there already, or 0. */
+void *ti_wire_listen(wire *w, const char *endpoint, int file, double timeout, const char **why);
 void *ti_wire_connect(wire *w, const char *endpoint, double timeout, const char **why);
 void ti_wire_close_socket(void *socket);
 void ti_wire_close_listener(wire *w, void *socket); /* takes the file of an ipc:// endpoint away, too */

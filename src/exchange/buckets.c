@@ -73,10 +73,11 @@ static bool find_layers(const tithe_exchange *ex, bucket *b, size_t end)
     return true;
 }
 
-/* Does a thread send on the side? */
+/* Does a thread send on the side? Of one bucket there is no other to be put meanwhile. */
 static bool sends_aside(const tithe_exchange *ex)
 {
-    return ex->config.overlap && ex->config.comm->local && !ex->config.comm->one_thread;
+    return ex->config.overlap && ex->buckets->count > 1 && ex->config.comm->local &&
+           !ex->config.comm->one_thread;
 }
 
 static tithe_status make_bucket(tithe_exchange *ex, unsigned i, size_t end, float *const *residual,

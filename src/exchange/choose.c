@@ -57,7 +57,7 @@ static void settle_back(tithe_exchange_config *c, const tithe_scheme *scheme)
 {
     if (scheme->cuts && !c->downlink && !c->feedback->aggregates) {
         c->downlink = c->codec;
-        if (!c->downlink_tuner && c->tuner->tunes) c->downlink_tuner = c->tuner;
+        if (!c->downlink_tuner && c->tuner->tunes && !c->tuner->open) c->downlink_tuner = c->tuner;
     }
     if (!c->downlink_feedback)
         c->downlink_feedback =
@@ -173,7 +173,7 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
         why = "`downlink-feedback` has nothing to keep without `downlink`: a raw frame leaves nothing out.";
     if (!why && c->downlink && c->downlink_tuner->open)
         why = "The way back is not tuned by what happened before: take a downlink_tuner without a state.";
-    if (!why && c->shared_level && (!c->tuner->tunes || scheme->whole))
+    if (!why && c->shared_level && (!c->tuner->tunes || c->tuner->blind || scheme->whole))
         why = "A shared level has to be tuned: leave the level out of `codec`, or take `tuner=cat`.";
     if (!why && !scheme->whole && c->comm->local > 1 && c->comm->local < c->comm->size)
         why = "Frames go between processes with one rank each, or stay in one process with all of them.";

@@ -125,8 +125,8 @@ tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, e
                                   tithe_error *error)
 {
     const tithe_feedback_call c = ti_exchange_feedback_call(way, w, call, lane, g, gamma);
-    const bool look =
-        way->tuner->tunes || measure; /* where nobody looks, encode does all of it in one pass */
+    /* where nobody looks, encode does all of it in one pass */
+    const bool look = (way->tuner->tunes && !way->tuner->blind) || measure;
     const float *x = NULL;
     tithe_status status = look ? ti_exchange_form(way, w, &c, measure, &x, error) : TITHE_OK;
     const tithe_tuner_call t = ti_exchange_tuner_call(way, w, lane, x, gamma);

@@ -1,5 +1,6 @@
 /* exchange.c - the functions of exchange.h: what every exchange checks and says, whatever its kind. */
 #include <math.h>
+#include <string.h>
 
 #include "base/sized.h"
 #include "exchange/exchange.h"
@@ -42,17 +43,50 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
     return status ? status : ex->kind->put(ex, rank, lane, g, gamma, error);
 }
 
+/* How many numbers a layer has. */
+static tithe_status expect_layer(const tithe_exchange *ex, size_t layer, size_t *length, tithe_error *error)
+{
+    const size_t count = ex->config.layer_count ? ex->config.layer_count : 1;
+    if (layer >= count)
+        return ti_fail(error, TITHE_E_ARGUMENT, layer, "There are %zu layers, and none is number %zu.", count,
+                       layer);
+    *length = ex->config.layer_count ? ex->config.layers[layer] : ex->n;
+    return TITHE_OK;
+}
+
 tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer,
                                       const float *g, double gamma, tithe_error *error)
 {
-    if (layer >= ex->config.layer_count && layer > 0)
-        return ti_fail(error, TITHE_E_ARGUMENT, layer, "There are %zu layers, and none is number %zu.",
-                       ex->config.layer_count, layer);
     exchange_worker *w = NULL;
-    const size_t length = ex->config.layer_count ? ex->config.layers[layer] : ex->n;
-    tithe_status status = find_worker(ex, rank, &w, error);
+    size_t length = 0;
+    tithe_status status = expect_layer(ex, layer, &length, error);
+    if (!status) status = find_worker(ex, rank, &w, error);
     if (!status) status = expect_sense(ex, lane, g, length, gamma, error);
     return status ? status : ex->kind->put_layer(ex, rank, lane, layer, g, gamma, error);
+}
+
+tithe_status tithe_exchange_put_layers(tithe_exchange *ex, unsigned rank, unsigned lane, const size_t *layers,
+                                       size_t count, const float *g, double gamma, tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    for (size_t i = 0, length = 0; i < count && !status; i++, g += length) {
+        status = expect_layer(ex, layers[i], &length, error);
+        if (!status) status = tithe_exchange_put_layer(ex, rank, lane, layers[i], g, gamma, error);
+    }
+    return status;
+}
+
+tithe_status tithe_exchange_copy_layers(const tithe_exchange *ex, const float *vector, const size_t *layers,
+                                        size_t count, float *g, tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    for (size_t i = 0, length = 0; i < count && !status; i++, g += length) {
+        size_t begin = 0;
+        status = expect_layer(ex, layers[i], &length, error);
+        for (size_t l = 0; l < layers[i] && !status; l++) begin += ex->config.layers[l];
+        if (!status && length) memcpy(g, vector + begin, length * sizeof *g);
+    }
+    return status;
 }
 
 tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma, tithe_error *error)

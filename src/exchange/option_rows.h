@@ -34,7 +34,7 @@
      "on", TITHE_OPTION_CHOICE, TITHE_OPTION_SAVED | TITHE_OPTION_CHANGES, OPTION_PLACE(overlap), .choices = "off|on"},
     {"tuner", "NAME",
      "fixed: the level that the codec states; cat: in each step the one that buys the most progress per "
-     "cost (default: cat if the codec leaves it open)",
+     "cost; warmup: more at the start (default: cat if the codec leaves it open)",
      NULL, TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES, OPTION_PLACE(tuner)},
     {"level", "local|shared",
      "tuned: a level for each worker, or one for all, from the sum of what it buys them",

@@ -1,5 +1,9 @@
 /* test_zmq_open.c - a group over ZeroMQ from text: what is wrong gets a sentence before anybody is waited for, and what is
  * right makes a server and its workers. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,10 +30,14 @@ static void what_makes_no_sense_is_refused(void **state)
                  {"connect=tcp://127.0.0.1:5555;workers=3;peers=some", "peers", "yes|no"},
                  {"connect=tcp://127.0.0.1:5555;workers=3;timeout=0", "timeout", "'0'"},
                  {"connect=tcp://127.0.0.1:5555;workers=3;timeout=soon", "timeout", "'soon'"},
-                 {"connect=tcp://127.0.0.1:5555;worker=3", "'worker'", "workers, peers, timeout"},
+                 {"connect=tcp://127.0.0.1:5555;worker=3", "'worker'", "workers, peers, timeout, rank"},
                  {"tcp://127.0.0.1:5555;workers=3", "'tcp://127", "listen"},
                  {"connect=127.0.0.1:5555;workers=3", "127.0.0.1:5555", "tcp://"},
-                 {"listen=pigeon://roof;workers=3", "pigeon://roof", "ipc://"}};
+                 {"listen=pigeon://roof;workers=3", "pigeon://roof", "ipc://"},
+                 {"connect=tcp://127.0.0.1:5555;workers=3;rank=3", "rank", "below 3"},
+                 {"connect=tcp://127.0.0.1:5555;workers=3;rank=-1", "rank", "'-1'"},
+                 {"listen=tcp://127.0.0.1:5555;workers=3;rank=0", "rank", "server"},
+                 {"connect=tcp://127.0.0.1:5555;workers=3;file=7", "file", "server"}};
     tithe_comm *comm = NULL;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         tithe_error error = {0};
@@ -52,6 +60,7 @@ static void what_makes_no_sense_is_refused(void **state)
 enum { WORKERS = 2, N = 6 };
 
 typedef struct answer {
+    unsigned started; /* the server is number 0 */
     bool serves;
     tithe_status status;
     tithe_error error;
@@ -84,8 +93,9 @@ static answer run(const char *text)
     return a;
 }
 
-/* Answers by rank, which is that of arrival; the server's is the last. */
-static void run_all(answer *all, const char *more)
+/* Answers by rank, which is that of arrival unless they `want` theirs, in the reverse order of their start; the server's is
+ * the last. */
+static void run_all(answer *all, const char *more, bool want)
 {
     char folder[] = "/tmp/zmq_open-XXXXXX", path[64];
     pid_t children[WORKERS + 1];
@@ -95,11 +105,13 @@ static void run_all(answer *all, const char *more)
     snprintf(path, sizeof path, "%s/server", folder);
     for (unsigned r = 0; r <= WORKERS; r++) {
         char text[160];
-        snprintf(text, sizeof text, "%s=ipc://%s;workers=%d;timeout=600%s", r ? "connect" : "listen", path,
-                 WORKERS, more);
+        int used = snprintf(text, sizeof text, "%s=ipc://%s;workers=%d;timeout=600%s",
+                            r ? "connect" : "listen", path, WORKERS, more);
+        if (r && want) snprintf(text + used, sizeof text - (size_t)used, ";rank=%u", WORKERS - r);
         children[r] = fork();
         if (children[r]) continue;
-        const answer a = run(text);
+        answer a = run(text);
+        a.started = r;
         _exit(write(ends[1], &a, sizeof a) != sizeof a);
     }
     for (unsigned r = 0; r <= WORKERS; r++) {
@@ -126,7 +138,7 @@ static void listen_makes_the_server(void **state)
     static const char *const more[] = {"", ";peers=yes"};
     for (size_t m = 0; m < sizeof more / sizeof *more; m++) {
         answer all[WORKERS + 1] = {{0}};
-        run_all(all, more[m]);
+        run_all(all, more[m], false);
         for (unsigned r = 0; r <= WORKERS; r++) {
             expect(all[r].status == TITHE_OK, "%s: %s", more[m], all[r].error.text);
             assert_int_equal(all[r].serves, r == WORKERS);
@@ -142,11 +154,91 @@ static void without_peers_workers_know_the_server_alone(void **state)
 {
     (void)state;
     answer all[WORKERS + 1] = {{0}};
-    run_all(all, ";peers=no");
+    run_all(all, ";peers=no", false);
     for (unsigned r = 0; r <= WORKERS; r++) {
         assert_int_equal(all[r].status, TITHE_E_PEER);
         expect(strstr(all[r].error.text, "no connection to rank") != NULL, "%s", all[r].error.text);
     }
+}
+
+/* Whoever wants a rank gets it, whenever it comes. */
+static void wanted_ranks_are_given(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 4; turn++) {
+        answer all[WORKERS + 1] = {{0}};
+        run_all(all, "", true);
+        for (unsigned r = 0; r < WORKERS; r++) {
+            expect(all[r].status == TITHE_OK, "%s", all[r].error.text);
+            assert_int_equal(all[r].started, WORKERS - r);
+            for (unsigned i = 0; i < N; i++) assert_true(all[r].update[i] == (float)(1 + 2 * i));
+        }
+    }
+}
+
+/* Of two that want the same rank the second is refused, and says so. */
+static void a_rank_is_given_once(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/zmq_open-XXXXXX", path[64];
+    int ends[2];
+    pid_t children[3];
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "%s/server", folder);
+    for (unsigned r = 0; r < 3; r++) {
+        char text[160];
+        snprintf(text, sizeof text, "%s=ipc://%s;workers=2;timeout=600%s", r ? "connect" : "listen", path,
+                 r ? ";rank=1" : "");
+        children[r] = fork();
+        if (children[r]) continue;
+        const answer a = run(text);
+        _exit(write(ends[1], &a, sizeof a) != sizeof a);
+    }
+    answer a = {.size = 0};
+    assert_int_equal(read(ends[0], &a, sizeof a), sizeof a); /* the others still wait */
+    assert_int_equal(a.status, TITHE_E_MISMATCH);
+    expect(strstr(a.error.text, "rank 1") != NULL, "%s", a.error.text);
+    for (unsigned r = 0; r < 3; r++) {
+        char own[80];
+        snprintf(own, sizeof own, "%s-%ld", path, (long)children[r]);
+        kill(children[r], SIGKILL);
+        waitpid(children[r], NULL, 0);
+        unlink(own);
+    }
+    unlink(path);
+    close(ends[0]);
+    close(ends[1]);
+    expect(rmdir(folder) == 0, "something is left in %s", folder);
+}
+
+/* A socket that listens already, at a port that the system chose. */
+static void a_server_takes_over_a_socket(void **state)
+{
+    (void)state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    const int file = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(file >= 3);
+    assert_int_equal(bind(file, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(file, 8), 0);
+    assert_int_equal(getsockname(file, (struct sockaddr *)&address, &length), 0);
+    char text[160];
+    const pid_t worker = fork();
+    if (worker == 0) {
+        close(file);
+        snprintf(text, sizeof text, "connect=tcp://127.0.0.1:%u;workers=1;timeout=600",
+                 ntohs(address.sin_port));
+        const answer a = run(text);
+        _exit(a.status != TITHE_OK || a.update[1] != 2); /* a mean, times WORKERS */
+    }
+    snprintf(text, sizeof text, "listen=tcp://127.0.0.1:%u;workers=1;timeout=600;file=%d",
+             ntohs(address.sin_port), file);
+    const answer a = run(text);
+    int status = -1;
+    waitpid(worker, &status, 0);
+    expect(a.status == TITHE_OK && a.serves, "%s", a.error.text);
+    assert_int_equal(status, 0);
 }
 
 int main(void)
@@ -155,6 +247,9 @@ int main(void)
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(listen_makes_the_server),
         cmocka_unit_test(without_peers_workers_know_the_server_alone),
+        cmocka_unit_test(wanted_ranks_are_given),
+        cmocka_unit_test(a_rank_is_given_once),
+        cmocka_unit_test(a_server_takes_over_a_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -326,6 +326,75 @@ static void test_empty_layers(void **state)
     }
 }
 
+/* Layers in somebody else's buckets, in any order: the same as each on its own, and back to where they were. */
+static void test_layers_in_foreign_buckets(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {4 * 600, 1 << 20, TITHE_EACH_LAYER};
+    for (int s = 0; s < 3; s++) {
+        group *plain = make(&variants[1], sizes[s], true, NULL),
+              *foreign = make(&variants[1], sizes[s], true, NULL);
+        size_t first[LAYERS], rest[LAYERS], count[2] = {0, 0}, begins[LAYERS + 1] = {0};
+        for (size_t l = 0; l < LAYERS; l++) begins[l + 1] = begins[l] + layers[l];
+        for (size_t l = LAYERS; l-- > 0;) /* every other one, from the end */
+            *(l % 2 ? &first[count[0]++] : &rest[count[1]++]) = l;
+        float *x = gradients_make(RANKS, N, 0), bucket[N], back[N];
+        group_put_all(plain, x, 0.5);
+        group_finish(plain);
+        for (unsigned r = 0; r < RANKS; r++)
+            for (int b = 0; b < 2; b++) {
+                const size_t *list = b ? rest : first;
+                size_t used = 0;
+                for (size_t i = 0; i < count[b]; used += layers[list[i++]])
+                    memcpy(bucket + used, x + r * N + begins[list[i]], layers[list[i]] * sizeof *x);
+                expect(!tithe_exchange_put_layers(foreign->ex, r, 0, list, count[b], bucket, 0.5,
+                                                  &foreign->error),
+                       "%s", foreign->error.text);
+            }
+        group_finish(foreign);
+        expect_same(plain, foreign);
+        assert_int_equal(
+            tithe_exchange_copy_layers(foreign->ex, foreign->update, first, count[0], back, &foreign->error),
+            TITHE_OK);
+        for (size_t i = 0, used = 0; i < count[0]; used += layers[first[i++]])
+            assert_true(same_floats(back + used, foreign->update + begins[first[i]], layers[first[i]]));
+        assert_int_equal(tithe_exchange_copy_layers(foreign->ex, foreign->update, (size_t[]){LAYERS}, 1, back,
+                                                    &foreign->error),
+                         TITHE_E_ARGUMENT);
+        assert_int_equal(
+            tithe_exchange_put_layers(foreign->ex, 0, 0, (size_t[]){LAYERS}, 1, x, 1, &foreign->error),
+            TITHE_E_ARGUMENT);
+        free(x);
+        group_free(plain);
+        group_free(foreign);
+    }
+}
+
+/* What it says of itself has all counters by name, and is JSON that a decoder takes (tests/python reads it with one). */
+static void test_described(void **state)
+{
+    (void)state;
+    group *g = make(&variants[1], 4 * 600, true, NULL);
+    char *text = tithe_exchange_describe(g->ex);
+    expect(strstr(text, "\"steps\": 0") && !strstr(text, "\"last\""), "%s", text);
+    tithe_text_free(text);
+    float *x = gradients_make(RANKS, N, 0);
+    group_put_all(g, x, 0.5);
+    group_finish(g);
+    text = tithe_exchange_describe(g->ex);
+    for (const tithe_counter *c = tithe_counters(); c->name; c++) {
+        char key[60];
+        snprintf(key, sizeof key, "\"%s\": ", c->name);
+        expect(strstr(text, key) != NULL, "%s is not in %s", key, text);
+    }
+    char bytes[60];
+    snprintf(bytes, sizeof bytes, "\"uplink_bytes\": %.15g,", totals_of(g->ex).uplink_bytes);
+    expect(strstr(text, bytes) && strstr(text, "\"buckets\": 5, \"steps\": 1"), "%s", text);
+    tithe_text_free(text);
+    free(x);
+    group_free(g);
+}
+
 /* ---- what goes wrong ------------------------------------------------------------------------------------------- */
 
 /* A bucket that cannot be written after others have left ends all of it, and says so again. */
@@ -478,6 +547,8 @@ int main(void)
         cmocka_unit_test(test_fusing_saves_messages),
         cmocka_unit_test(test_empty_layers),
         cmocka_unit_test(test_a_layer_is_not_finite),
+        cmocka_unit_test(test_layers_in_foreign_buckets),
+        cmocka_unit_test(test_described),
         cmocka_unit_test(test_failure_half_way),
         cmocka_unit_test(test_bad_order),
         cmocka_unit_test(test_bad_input),

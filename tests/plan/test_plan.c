@@ -391,6 +391,50 @@ static void nobody_to_talk_to(void **state)
     assert_true(rows[plan.winner].keep == 1 && plan.break_even == 0);
 }
 
+/* Asked by text, it answers what it answers by struct. */
+static void asked_by_text(void **state)
+{
+    (void)state;
+    const double keeps[] = {0.1, 0.01};
+    const tithe_plan_request q = {.params = 1e6,
+                                  .workers = 4,
+                                  .link = {.latency = 1e-3, .bandwidth = 1.25e6},
+                                  .keeps = keeps,
+                                  .keep_count = 2,
+                                  .codecs = named,
+                                  .codec_count = 1};
+    tithe_plan_row rows[80];
+    tithe_plan plan;
+    assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
+    char options[300], *text = NULL, winner[300];
+    tithe_error error = {0};
+    snprintf(options, sizeof options,
+             "params=1e6;workers=4;link=alphabeta:latency=1ms,bandwidth=10Mbit;keep=0.1,0.01;codecs=%s",
+             named[0].spec);
+    expect(!tithe_plan_ask(options, &text, &error), "%s", error.text);
+    snprintf(winner, sizeof winner, "\"options\": \"%s\"", rows[plan.winner].options);
+    const char *found = strstr(text, "\"winner\": {");
+    expect(found && strstr(found, winner) && strstr(text, "\"pays\": true"), "%s is not in %s", winner, text);
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, "\"scheme\"")) != NULL; at++) count++;
+    assert_int_equal(count, tithe_plan_rows(&q) + 3);
+    tithe_text_free(text);
+    static const char *const wrong[] = {"",
+                                        "params=1e6",
+                                        "workers=4",
+                                        "params=0;workers=4",
+                                        "params=1e6;workers=4;keep=0.1,x",
+                                        "params=1e6;workers=4;link=bits",
+                                        "params=1e6;workers=4;codecs=topq",
+                                        "params=1e6;workers=4;keep=0",
+                                        "params=1e6;workers=4;color=red"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        text = NULL;
+        expect(tithe_plan_ask(wrong[i], &text, &error) != TITHE_OK && !text, "%s is taken", wrong[i]);
+    }
+    assert_int_equal(tithe_plan_ask(NULL, &text, NULL), TITHE_E_ARGUMENT);
+}
+
 static void speeds_are_measured(void **state)
 {
     (void)state;
@@ -419,6 +463,7 @@ int main(void)
         cmocka_unit_test(rows_name_their_options),
         cmocka_unit_test(a_cost_is_a_link),
         cmocka_unit_test(nobody_to_talk_to),
+        cmocka_unit_test(asked_by_text),
         cmocka_unit_test(speeds_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,7 +137,7 @@ def strangers_at_the_start(how):
     happens(lambda: port in [at for _, at in listening(server.pid)], "the server listens")
     visitors = visit(port)
     old = heard(port, POLITE + frames(head(HELLO), hello(version=1)))
-    check(b"version 4" in old and b"version 1" in old, f"an old version is told: {old!r}")
+    check(b"version 5" in old and b"version 1" in old, f"an old version is told: {old!r}")
     other = heard(port, POLITE + frames(head(HELLO), hello(workers=7)))
     check(b"waits for 2 workers" in other and b"7" in other, f"another number of workers is told: {other!r}")
     workers = [role_worker(endpoint, 2, *SHORT, *how, "--deadline", NEVER, "--json", "-") for _ in range(2)]

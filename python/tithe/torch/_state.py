@@ -1,0 +1,294 @@
+"""What stands behind the hook: the exchange of a model's gradients, whatever the buckets in which DDP brings them.
+
+The exchange is over the whole model, in an order of parameters that never changes: a bucket of DDP's is a list of layers for it, and
+where DDP puts a parameter into another bucket nothing happens to what is kept. Hooks only hand over; one thread does the rest.
+"""
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any, Sequence
+
+import torch
+import torch.distributed as dist
+
+from .. import _library
+from .._codec import Codec
+from .._exchange import Exchange
+from .._library import Error, MismatchError, SpecError
+from . import _group
+from ._line import Line, future
+
+DEFAULT_CODEC = "topk:keep=0.01|natural"
+WHOLE_MODEL = "1000000GB"  # a bucket that every model fits into
+
+
+class _Job:
+    """A bucket of this step: its numbers, the layers that they are, and who waits for them."""
+
+    def __init__(self, buffer: torch.Tensor, places: Any, done: torch.futures.Future) -> None:
+        self.buffer, self.places, self.done = buffer, places, done
+        plain = buffer.dtype == torch.float32 and buffer.device.type == "cpu" and buffer.is_contiguous()
+        self.numbers = buffer if plain else buffer.detach().to("cpu", torch.float32).contiguous()
+
+    def complete(self) -> None:
+        if self.numbers is not self.buffer:
+            self.buffer.copy_(self.numbers)
+        self.done.set_result(self.buffer)
+
+
+def _module(model: torch.nn.Module) -> torch.nn.Module:
+    """The model inside of DDP; what cuts parameters into pieces is refused."""
+    for module in model.modules():
+        if type(module).__name__ in ("FullyShardedDataParallel", "FSDPModule"):
+            raise SpecError("FSDP cuts parameters into shards, and has no gradient of a whole one to compress: take "
+                            "DistributedDataParallel, or LocalSteps on the model before it is cut.")
+    return model.module if isinstance(model, torch.nn.parallel.DistributedDataParallel) else model
+
+
+class State:
+    """The state of ``tithe.torch.hook``, for one model. All ranks of the group make it together.
+
+    >>> model = torch.nn.parallel.DistributedDataParallel(model)
+    >>> state = tithe.torch.State(model, codec="topk:keep=0.01|natural", feedback="ec")
+    >>> model.register_comm_hook(state, tithe.torch.hook)
+
+    codec, feedback
+        how gradients are compressed, and what becomes of what was not sent. Without a codec: topk:keep=0.01|natural with error
+        compensation and a warm-up. "all|raw" alone takes the group's own all-reduce.
+    warmup
+        steps in which the level falls from 10 % to the codec's own; 0: none. Without: 100 under the default codec, else none.
+    bucket
+        "25MiB": parameters are fused to messages of that size, each with a selection of its own, and sent while the backward pass
+        goes on; "model": one message, one selection over the whole model; "layer": a message for each parameter. A selection for
+        each layer in one message is a codec's (topk:keep=0.01,per=layer).
+    timeout
+        seconds that a rank waits for another one, which includes what that one computes.
+    process_group
+        the ranks; without, those of the model, or all.
+    options
+        whatever else an exchange has (exchange.h): scheme, collective, tuner, seed, threads, ...
+    """
+
+    def __init__(self, model: torch.nn.Module, codec: str | None = None, feedback: str | None = None, *, warmup: int | None = None,
+                 bucket: str = "25MiB", timeout: float = 300.0, process_group: Any = None, **options: Any) -> None:
+        if not dist.is_available() or not dist.is_initialized():
+            raise SpecError("There is no process group yet: call torch.distributed.init_process_group first.")
+        self._group = process_group or getattr(model, "process_group", None) or dist.group.WORLD
+        self._failure: Error | None = None
+        self._step_done = threading.Event()
+        self._jobs: list[_Job] = []
+        self._put = self._accepted = 0
+        self._buckets = 0  # of DDP's, handed over so far
+        self._line = Line(self._fail)
+        self.exchange: Exchange | None = None
+        meeting = _group.Meeting(self._group, timeout)
+        try:
+            self._take_model(model)
+            text = self._settle(codec, feedback, warmup, bucket, options)
+            meeting.agree(self._description(text))
+        except MismatchError:
+            raise
+        except Error as why:  # the others must not wait for this one
+            meeting.agree_on_failure(str(why))
+            raise
+        if not self.dense:
+            self._open(meeting, text)
+
+    # ---- how it is made -----------------------------------------------------------------------------------------------
+
+    def _take_model(self, model: torch.nn.Module) -> None:
+        names = {p: name for name, p in _module(model).named_parameters() if p.requires_grad}
+        if not names:
+            raise SpecError("The model has no parameter that wants a gradient.")
+        # gradients become ready from the last layer to the first
+        self._layers = {p: place for place, p in enumerate(reversed(names))}
+        self.names = tuple(names[p] for p in self._layers)
+        self._lengths = [p.numel() for p in self._layers]
+
+    def _settle(self, codec: str | None, feedback: str | None, warmup: int | None, bucket: str, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of the exchange, with what nobody said; checked as far as they can be before anybody else is asked."""
+        self._reason = "asked for"
+        if codec is None:
+            codec, feedback = DEFAULT_CODEC, feedback or "ec"
+            warmup = 100 if warmup is None and "tuner" not in options and not str(options.get("scheme", "")).startswith("artopk") else warmup
+            self._reason = ("the default: 100 times smaller than dense at any speed of the network, what was not sent is kept, and the "
+                            "first steps send more")
+        if warmup:
+            if "tuner" in options:
+                raise SpecError("warmup is a tuner of its own: leave warmup or tuner out.")
+            options = dict(options, tuner=f"warmup:steps={warmup}")
+        self.dense = feedback in (None, "none") and not options and codec.replace(" ", "") in ("all|raw", "all", "raw")
+        text = dict(options, codec=codec, feedback=feedback, bucket=WHOLE_MODEL if bucket == "model" else bucket)
+        _library.options("", text)
+        if "tuner" not in text:
+            Codec(codec)  # a wrong spec is told before anybody is waited for
+        return text
+
+    def _description(self, text: dict[str, Any]) -> dict[str, str]:
+        rows = {"tithe": _library.library().tithe_version().decode()}
+        rows.update({str(key): str(value) for key, value in sorted(text.items()) if value is not None and key != "threads"})
+        for place, (p, name) in enumerate(zip(self._layers, self.names)):
+            rows[f"parameter {place}"] = f"{name} {tuple(p.shape)}"
+        return rows
+
+    def _open(self, meeting: _group.Meeting, text: dict[str, Any]) -> None:
+        comm = _group.connect(meeting)
+        try:
+            self.exchange = Exchange(comm, self._lengths, **text)
+        except BaseException:
+            comm.close()
+            raise
+        self._update = torch.zeros(self.exchange.n)
+        self._end = weakref.finalize(self, _end, self._line, self.exchange)
+
+    def close(self) -> None:
+        """Ends the exchange and its connections, after the steps that were begun; without, that happens when the process ends."""
+        if self.exchange is not None:
+            self._end()
+
+    # ---- gradients in -----------------------------------------------------------------------------------------------
+
+    def accept(self, bucket: Any) -> torch.futures.Future:
+        """What the hook does with a bucket: hand it over."""
+        if self._failure:
+            raise self._failure
+        self._buckets += 1
+        if self.dense:
+            return self._all_reduce(bucket)
+        try:
+            places = Exchange.places([self._layers[p] for p in bucket.parameters()])
+        except KeyError:
+            raise SpecError("A bucket has a parameter that the State does not know: make the State of the model that DDP trains, and "
+                            "freeze parameters before.") from None
+        done, handed_out = future()
+        job = _Job(bucket.buffer(), places, done)
+        if self._accepted == 0:
+            self._step_done.clear()
+            self._raise_at_the_end()
+        self._accepted = (self._accepted + len(places)) % len(self._lengths)
+        self._line.give(lambda: self._exchange_bucket(job))
+        return handed_out
+
+    def _all_reduce(self, bucket: Any) -> torch.futures.Future:
+        """Dense, by the group's own all-reduce."""
+        buffer = bucket.buffer()
+        buffer.div_(dist.get_world_size(self._group))
+        work = dist.all_reduce(buffer, group=self._group, async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+    def _raise_at_the_end(self) -> None:
+        """DDP knows an error of ours as a text only. So where a backward pass runs, it looks here before DDP does, and raises the
+        exception itself."""
+        try:
+            torch.autograd.Variable._execution_engine.queue_callback(self._look)
+        except RuntimeError:
+            pass  # somebody else has called the hook
+
+    def _look(self) -> None:
+        self._step_done.wait()
+        if self._failure:
+            raise self._failure
+
+    # ---- on the thread ------------------------------------------------------------------------------------------------
+
+    def _exchange_bucket(self, job: _Job) -> None:
+        self._jobs.append(job)
+        if self._failure:
+            raise self._failure
+        assert self.exchange is not None
+        self.exchange.put_layers(job.places, job.numbers.data_ptr())
+        self._put += len(job.places)
+        if self._put < len(self._lengths):
+            return
+        self.exchange.finish(self._update)
+        jobs, self._jobs, self._put = self._jobs, [], 0
+        for done in jobs:
+            self.exchange.copy_layers(self._update.data_ptr(), done.places, done.numbers.data_ptr())
+            done.complete()
+        self._step_done.set()
+
+    def _fail(self, why: Error) -> None:
+        if not self._failure:
+            self._failure = why
+            assert self.exchange is not None
+            self.exchange.comm.give_up(str(why))
+        for job in self._jobs:
+            job.done.set_result(self._failure)
+        self._jobs = []
+        self._step_done.set()
+
+    # ---- what it says ---------------------------------------------------------------------------------------------------
+
+    def totals(self) -> dict[str, float]:
+        """Bytes and seconds so far, of this rank, by the names of the library's counters; of a dense State only the buckets."""
+        return dict(self.exchange.describe()["totals"] if self.exchange else {}, buckets=self._buckets)
+
+    def summary(self) -> str:
+        """What was chosen and why, what was sent, and where the time went."""
+        if self.exchange is None:
+            return f"tithe: dense, by the group's own all-reduce ({self._reason}); {self._buckets} buckets so far"
+        seen = self.exchange.describe()
+        steps, totals, dense = seen["steps"], seen["totals"], 4 * seen["n"]
+        lines = [f"tithe: {seen['codec']}, feedback {seen['feedback']}, tuner {seen['tuner']} ({self._reason})",
+                 f"  {seen['scheme']} over {seen['collective']}, {seen['ranks']} ranks over {seen['transport']}, {seen['n']:,} parameters in "
+                 f"{seen['buckets']} message{'s' if seen['buckets'] > 1 else ''} a step"]
+        if steps:
+            lines += [f"  {steps} steps: a frame has {totals['uplink_bytes'] / steps:,.0f} bytes, {dense * steps / totals['uplink_bytes']:,.0f} "
+                      f"times fewer than the gradient; this rank sent {totals['sent_bytes'] / steps:,.0f} bytes a step",
+                      "  milliseconds a step: " + ", ".join(f"{name} {1000 * totals[name] / steps:.2f}"
+                                                             for name in ("encode", "wait", "transfer", "decode"))]
+        return "\n".join(lines)
+
+    # ---- checkpoints ------------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """What this rank keeps, by the names of the parameters. Every rank saves its own, between two steps."""
+        saved: dict[str, Any] = {"rank": dist.get_rank(self._group), "world_size": dist.get_world_size(self._group), "step": 0}
+        if self.exchange is None:
+            return saved
+        seen = self.exchange.describe()
+        saved.update(step=seen["steps"], codec=seen["codec"], feedback=seen["feedback"], learned=self.exchange.learned())
+        for kind, vector in self._kept().items():
+            saved[kind] = {name: part.clone() for name, part in self._named(vector).items()}
+        return saved
+
+    def load_state_dict(self, saved: dict[str, Any] | Sequence[dict[str, Any]]) -> None:
+        """Goes on where ``state_dict`` was: with what this rank has saved, or with a list of what all ranks have. From a list another
+        number of ranks goes on, too: each then starts with the mean of what was kept."""
+        states = list(saved) if isinstance(saved, (list, tuple)) else [saved]
+        rank, size = dist.get_rank(self._group), dist.get_world_size(self._group)
+        worlds = {state["world_size"] for state in states}
+        if len(states) == 1 and worlds == {size} and states[0]["rank"] != rank:
+            raise SpecError(f"This is the state of rank {states[0]['rank']}, and here is rank {rank}: load what each rank has saved, or a "
+                            "list of all.")
+        if worlds != {size} and (len(worlds) > 1 or {state["rank"] for state in states} != set(range(next(iter(worlds))))):
+            raise SpecError(f"The states are of {sorted(worlds)} ranks, and here are {size}: load a list of what all ranks have saved.")
+        if self.exchange is None:
+            return
+        own = next((state for state in states if state["rank"] == rank and worlds == {size}), None)
+        for kind, vector in self._kept().items():
+            for name, part in self._named(vector).items():
+                kept = [state.get(kind, {}).get(name) for state in ([own] if own else states)]
+                if any(other is None or other.shape != part.shape for other in kept):
+                    raise SpecError(f"The state has no {kind} of parameter {name} with shape {tuple(part.shape)}: it is of another model, "
+                                    "or of another feedback.")
+                part.copy_(kept[0] if own else torch.stack(kept).mean(0))
+        self.exchange.go_on(states[0]["step"], states[0]["learned"] if own else ())
+
+    def _kept(self) -> dict[str, Any]:
+        assert self.exchange is not None
+        vectors = {"residual": self.exchange.residual(), "aggregate": self.exchange.aggregate(),
+                   "server_residual": self.exchange.server_residual()}
+        return {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
+
+    def _named(self, vector: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Views of a vector of the exchange's, by the names and in the shapes of the parameters."""
+        pieces = torch.split(vector, self._lengths)
+        return {name: piece.view(p.shape) for name, piece, p in zip(self.names, pieces, self._layers)}
+
+
+def _end(line: Line, exchange: Exchange) -> None:
+    line.close()
+    exchange.close()
+    exchange.comm.close()

@@ -1,0 +1,50 @@
+/* describe.c - an exchange in words and numbers, as JSON: for languages that cannot read its structs. */
+#include "base/json.h"
+#include "exchange/exchange.h"
+
+static void describe_totals(const tithe_exchange *ex, json *j)
+{
+    ti_json_open(j, "totals", '{');
+    for (const tithe_counter *c = tithe_counters(); c->name; c++)
+        ti_json_number(j, c->name, tithe_counter_of(&ex->totals, c));
+    ti_json_close(j, '}');
+}
+
+static void describe_last(const tithe_exchange_record *last, json *j)
+{
+    ti_json_open(j, "last", '{');
+    ti_json_number(j, "step", (double)last->step);
+    ti_json_number(j, "level", last->level);
+    ti_json_number(j, "level_least", last->level_least);
+    ti_json_number(j, "level_most", last->level_most);
+    ti_json_number(j, "energy", last->energy);
+    ti_json_number(j, "unsent", last->unsent);
+    ti_json_number(j, "kept", last->kept);
+    ti_json_number(j, "residual", last->residual);
+    ti_json_number(j, "leader", last->leader);
+    ti_json_string(j, "reason", last->reason);
+    ti_json_close(j, '}');
+}
+
+char *tithe_exchange_describe(const tithe_exchange *ex)
+{
+    const tithe_exchange_config *c = &ex->config;
+    json j = {0};
+    ti_json_open(&j, NULL, '{');
+    ti_json_number(&j, "n", (double)ex->n);
+    ti_json_number(&j, "ranks", c->comm->size);
+    ti_json_number(&j, "rank", c->comm->first);
+    ti_json_string(&j, "transport", tithe_comm_transport(c->comm));
+    ti_json_string(&j, "codec", tithe_codec_spec(c->codec));
+    ti_json_string(&j, "downlink", c->downlink ? tithe_codec_spec(c->downlink) : NULL);
+    ti_json_string(&j, "feedback", c->feedback->name);
+    ti_json_string(&j, "tuner", c->tuner->name);
+    ti_json_string(&j, "scheme", ex->last.scheme);
+    ti_json_string(&j, "collective", ex->last.collective);
+    ti_json_number(&j, "buckets", tithe_exchange_buckets(ex));
+    ti_json_number(&j, "steps", ex->step);
+    describe_totals(ex, &j);
+    if (ex->step > 0) describe_last(&ex->last, &j);
+    ti_json_close(&j, '}');
+    return ti_json_done(&j);
+}

@@ -1,0 +1,94 @@
+"""What goes wrong in the middle of training: a rank that is killed, a gradient with a NaN, a State that some rank never makes. The others
+raise an exception that names the rank, within the deadline."""
+
+import os
+import signal
+
+from kit import answers, need, need_library, run
+from support import check, finish
+
+need_library("ZMQ")
+need("torch", "numpy")
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+
+import tithe  # noqa: E402
+import tithe.torch  # noqa: E402
+
+
+def start(timeout, **ddp):
+    torch.manual_seed(1)
+    model = DistributedDataParallel(nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 5)), **ddp)
+    state = tithe.torch.State(model, "topk:keep=0.1", "ec", timeout=timeout)
+    model.register_comm_hook(state, tithe.torch.hook)
+    return model, state
+
+
+def killed(rank, workers, who, ddp):
+    model, _ = start(3.0, **ddp)
+    for step in range(6):  # in the first ones DDP itself talks over gloo, about its buckets
+        if rank == who and step == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        model(torch.randn(8, 50)).square().mean().backward()
+    return "nobody was missed"
+
+
+def spoilt(rank, workers, where):
+    model, _ = start(60.0)
+    for step in range(4):
+        x = torch.randn(8, 50)
+        if rank == where and step == 2:
+            x[0, 0] = float("nan")
+        model(x).square().mean().backward()
+    return "nothing was noticed"
+
+
+def absent(rank, workers):
+    if rank == 1:
+        return "absent"
+    start_alone = nn.Linear(3, 3)
+    tithe.torch.State(start_alone, "topk:keep=0.1", "ec", timeout=2.0)
+    return "nobody was missed"
+
+
+def no_group():
+    try:
+        tithe.torch.State(nn.Linear(2, 2))
+        check(False, "a State without a process group")
+    except tithe.SpecError as why:
+        check("init_process_group" in str(why), str(why))
+
+
+def closed(rank, workers):
+    """Several, one after the other and at the same time, each with connections of its own."""
+    firsts = []
+    for turn in range(3):
+        model, state = start(60.0)
+        model(torch.ones(2, 50)).mean().backward()
+        firsts.append([state.totals()["uplink_bytes"] > 0, state])
+        if turn != 1:
+            state.close()
+            state.close()
+    return [fine for fine, _ in firsts]
+
+
+if __name__ == "__main__":
+    for ddp in ({}, {"static_graph": True}):
+        for workers, who in ((2, 1), (3, 0)):
+            others = [rank for rank in range(workers) if rank != who]
+            told = run(killed, workers, who, ddp, expected=others)
+            for rank in others:
+                kind, value = told[rank]
+                check(kind == "PeerError" and f"rank {who}" in str(value).split("\n")[0], f"rank {who} of {workers} is killed, {ddp}: {kind}: {value}")
+    for where in (0, 1):
+        told = run(spoilt, 2, where)
+        for rank in (0, 1):  # in the answer to its own message, or from the other one, who had it sooner and left
+            kind, value = told[rank]
+            check(kind in ("NonfiniteError", "PeerError") and f"Rank {where} has a gradient that is not finite" in value,
+                  f"a NaN on rank {where}, rank {rank} hears: {kind}: {value}")
+    kind, value = run(absent, 2)[0]
+    check(kind == "PeerError" and "Rank 1 did not come" in value, f"a rank without a State: {kind}: {value}")
+    no_group()
+    check(answers(closed, 2) == [[True] * 3] * 2, "three States")
+    finish()
