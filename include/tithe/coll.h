@@ -49,10 +49,12 @@ typedef struct tithe_collective {
     tithe_status (*reduce_all)(tithe_comm *comm, float *const *vectors, size_t n, float *scratch,
                                tithe_error *error);
     /* Another way for vectors that are long, in a process with one rank: `weight` times the sum, weighed by those who finish a
-     * part, goes to `out`, which may be the vector. The messages are those of the schedule. NULL: there is none. */
+     * part, goes to `out`, which may be the vector. The messages are those of the schedule. Where `bad` is not NULL, numbers are
+     * looked at on the way: it becomes the place of the first that is not finite, or n, and all ranks get NaN for the whole piece. NULL:
+     * there is none. */
     bool (*is_long)(unsigned size, size_t n);
     tithe_status (*reduce_long)(tithe_comm *comm, const float *vector, size_t n, double weight,
-                                float *scratch, float *out, tithe_error *error);
+                                float *scratch, float *out, size_t *bad, tithe_error *error);
     /* All-gather of one block for each rank, of unequal lengths; a part is the block of a rank. NULL: it has none. */
     unsigned (*gather_steps)(unsigned size);
     void (*gather)(unsigned size, unsigned rank, unsigned step, tithe_move *move);

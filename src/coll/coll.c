@@ -155,7 +155,7 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
     const bool pieces = how->is_long && how->is_long(comm->size, n);
     if (pieces && comm->local == 1)
-        return how->reduce_long(comm, vectors[0], n, 1, scratch, vectors[0], error);
+        return how->reduce_long(comm, vectors[0], n, 1, scratch, vectors[0], NULL, error);
     if (how->reduce_all) return how->reduce_all(comm, vectors, n, scratch, error);
     const reduction r = {comm, how, vectors, n, how->parts(comm->size), scratch, pieces};
     tithe_status status = TITHE_OK;
@@ -173,11 +173,26 @@ bool ti_coll_spares(const tithe_comm *comm, const tithe_collective *how, size_t 
     return comm->local == 1 && how->is_long && how->is_long(comm->size, n);
 }
 
-tithe_status ti_coll_reduce_weighed(tithe_comm *comm, const tithe_collective *how, float *const *vectors,
-                                    size_t n, double weight, float *scratch, float *out, tithe_error *error)
+bool ti_coll_is_marked(const tithe_comm *comm, const tithe_collective *how, const float *out, size_t n)
 {
+    if (!n) return false;
+    if (!how->is_long || !how->is_long(comm->size, n)) return isnan(out[0]);
+    bool marked = false;
+    for (unsigned part = 0; part < comm->size; part++) {
+        const size_t begin = tithe_part_begin(n, comm->size, part), length = coll_part(n, comm->size, part);
+        for (size_t first = 0; first < length; first += COLL_PIECE)
+            marked = marked || isnan(out[begin + first]);
+    }
+    return marked;
+}
+
+tithe_status ti_coll_reduce_weighed(tithe_comm *comm, const tithe_collective *how, float *const *vectors,
+                                    size_t n, double weight, float *scratch, float *out, size_t *bad,
+                                    tithe_error *error)
+{
+    *bad = n;
     if (ti_coll_spares(comm, how, n))
-        return how->reduce_long(comm, vectors[0], n, weight, scratch, out, error);
+        return how->reduce_long(comm, vectors[0], n, weight, scratch, out, bad, error);
     const tithe_status status = tithe_all_reduce(comm, how, vectors, n, scratch, error);
     if (!status) ti_coll_weigh(out, vectors[0], weight, n);
     return status;

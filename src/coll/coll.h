@@ -12,12 +12,16 @@ extern const tithe_collective ti_coll_ring, ti_coll_tree, ti_coll_star, ti_coll_
 
 /* The ring's way for long vectors: in pieces (ring_pieces.c). Scratch for n numbers. */
 tithe_status ti_ring_reduce(tithe_comm *comm, const float *vector, size_t n, double weight, float *scratch,
-                            float *out, tithe_error *error);
-/* `weight` times the sum into `out`, which may be the first vector. Arguments as for tithe_all_reduce. */
+                            float *out, size_t *bad, tithe_error *error);
+/* `weight` times the sum into `out`, which may be the first vector. Arguments as for tithe_all_reduce. Where it spares them, `bad` is
+ * as for reduce_long; otherwise the numbers were looked at before, and it becomes n. */
 tithe_status ti_coll_reduce_weighed(tithe_comm *comm, const tithe_collective *how, float *const *vectors,
-                                    size_t n, double weight, float *scratch, float *out, tithe_error *error);
+                                    size_t n, double weight, float *scratch, float *out, size_t *bad,
+                                    tithe_error *error);
 /* Does that leave the vectors as they are, where `out` is none of them? */
 bool ti_coll_spares(const tithe_comm *comm, const tithe_collective *how, size_t n);
+/* Has some rank put NaN into its vector, or into a piece of it? Says the same on all ranks. */
+bool ti_coll_is_marked(const tithe_comm *comm, const tithe_collective *how, const float *out, size_t n);
 /* tithe_all_gather in a process with one rank, which hands over each block, its own too, as soon as it has passed it on. For
  * collectives that bring each block once, as a ring does. */
 typedef tithe_status coll_taker(void *context, unsigned block, tithe_error *error);

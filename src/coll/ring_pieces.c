@@ -5,7 +5,9 @@
  * waiting, and what is on its way stays in the caches.
  *
  * What was sent is changed only when the finished sum of that piece comes back, which holds what was sent: so nobody
- * has to wait until a piece is out. Numbers are read from the vector and sums written to `out`, so that neither is copied. */
+ * has to wait until a piece is out. Numbers are read from the vector and sums written to `out`, so that neither is copied;
+ * a number is looked at just before it is used. */
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,7 +15,9 @@
 #include "comm/link_estimate.h"
 #include "kernels/kernels.h"
 
-enum { AHEAD = 8 }; /* pieces at most that are asked for, or sent, before one of them can be there */
+/* Pieces at most that are asked for, or sent, before one of them can be there. Who asks, as MPI does, has an answer to wait for
+ * before most of a piece leaves; the others do well with what fits into a cache. */
+enum { AHEAD = 8, AHEAD_ASKED = 16 };
 
 /* A piece of those that come, or of those that go, round by round. */
 typedef struct cursor {
@@ -30,6 +34,7 @@ typedef struct pieces {
     unsigned rounds;
     size_t ahead, first; /* pieces; those that can go before anything has come */
     cursor asked, taken, sent;
+    size_t *bad; /* coll.h */
 } pieces;
 
 static tithe_move move_of(const pieces *p, unsigned round)
@@ -81,6 +86,17 @@ static tithe_status ask(pieces *p, tithe_error *error)
     return status;
 }
 
+/* Are these numbers of ours all finite? What goes on in their place otherwise is NaN. */
+static bool expect_finite(const pieces *p, size_t at, size_t length)
+{
+    if (!p->bad) return true;
+    const size_t found = ti_kernels()->find_nonfinite(p->vector + at, length);
+    if (found == length) return true;
+    if (at + found < *p->bad) *p->bad = at + found;
+    for (size_t i = at; i < at + length; i++) p->out[i] = NAN;
+    return false;
+}
+
 /* What goes in a round is what came in the round before. */
 static tithe_status send(pieces *p, tithe_error *error)
 {
@@ -90,7 +106,8 @@ static tithe_status send(pieces *p, tithe_error *error)
         const tithe_move m = move_of(p, p->sent.round);
         size_t length;
         const size_t at = place_of(p, m.send, p->sent.piece, &length);
-        const float *from = p->sent.round ? p->out : p->vector;
+        const bool own = p->sent.round == 0 && expect_finite(p, at, length);
+        const float *from = own ? p->vector : p->out;
         status = ti_comm_send_piece(p->comm, p->comm->first, (unsigned)m.to, from + at, length * sizeof *from,
                                     error);
         advance(p, &p->sent, m.send);
@@ -119,9 +136,9 @@ static tithe_status take(pieces *p, tithe_error *error)
     const tithe_status status =
         ti_comm_take(p->comm, p->comm->first, (unsigned)m.from, room, length * sizeof *room, &theirs, error);
     if (status) return status;
-    if (m.add)
+    if (m.add && expect_finite(p, at, length))
         add(out, p->vector + at, theirs, length);
-    else if (theirs != out)
+    else if (!m.add && theirs != out)
         memcpy(out, theirs, length * sizeof *out);
     if (finished && p->weight != 1) ti_coll_weigh(out, out, p->weight, length); /* all others get it so */
     advance(p, &p->taken, m.receive);
@@ -129,11 +146,13 @@ static tithe_status take(pieces *p, tithe_error *error)
 }
 
 tithe_status ti_ring_reduce(tithe_comm *comm, const float *vector, size_t n, double weight, float *scratch,
-                            float *out, tithe_error *error)
+                            float *out, size_t *bad, tithe_error *error)
 {
     pieces p = {.comm = comm, .vector = vector, .out = out, .scratch = scratch, .n = n, .weight = weight};
+    const size_t ahead = comm->transport->expect_piece ? AHEAD_ASKED : AHEAD;
+    p.bad = bad;
     p.rounds = ti_coll_ring.reduce_steps(comm->size);
-    p.ahead = n / COLL_PIECE < AHEAD ? n / COLL_PIECE : AHEAD;
+    p.ahead = n / COLL_PIECE < ahead ? n / COLL_PIECE : ahead; /* as the scratch has room for */
     p.first = count_of(&p, move_of(&p, 0).send);
     tithe_status status = ask(&p, error);
     if (!status) status = send(&p, error);

@@ -196,12 +196,23 @@ static tithe_status fail_late(const zmq_state *s, unsigned from, double timeout,
                           name_of(s, who, other, sizeof other), name_of(s, waiter, me, sizeof me), timeout);
 }
 
+/* What has arrived on the connection of a rank, without asking the system. */
+static tithe_status look_at(zmq_state *s, unsigned from, tithe_error *error)
+{
+    void *socket = s->peers[from].socket;
+    wire_arrival a;
+    tithe_status status = TITHE_OK;
+    while (socket && !s->peers[from].first && !status && ti_wire_take(socket, socket == s->listener, &a))
+        status = handle(s, &a, socket, error);
+    return status;
+}
+
 /* After a quarter of the timeout the others are told who is waited for, so that they know whose fault it is. */
 static tithe_status wait_for_message(zmq_state *s, unsigned from, double timeout, tithe_error *error)
 {
     const double start = clock_now();
     bool told = false;
-    tithe_status status = TITHE_OK;
+    tithe_status status = look_at(s, from, error);
     while (!s->peers[from].first && !status) {
         const double left = start + timeout - clock_now();
         if (left <= 0) return fail_late(s, from, timeout, error);

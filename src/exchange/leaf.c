@@ -13,14 +13,14 @@
 /* A block that stays in the caches from the look at it to the copy. */
 enum { BLOCK = 1 << 13 };
 
-/* A whole gradient counts as one raw frame, which is not written; nor is it copied where it stays and is only read, or is to
- * become the update itself. */
+/* A whole gradient counts as one raw frame, which is not written. Where it stays and is only read, or is to become the update itself,
+ * it is not copied either, and looked at when its pieces leave. */
 static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const float *g, tithe_error *error)
 {
-    const bool stays = ex->config.stays && ti_coll_spares(ex->config.comm, ex->collective, ex->n);
+    const bool spares = ti_coll_spares(ex->config.comm, ex->collective, ex->n);
     float *to = ex->vectors[w - ex->workers];
-    w->g = stays || g == ex->in_place ? g : to;
-    for (size_t first = 0; first < ex->n; first += BLOCK) {
+    w->g = (ex->config.stays && spares) || g == ex->in_place ? g : to;
+    for (size_t first = 0; first < ex->n && !(spares && w->g == g); first += BLOCK) {
         const size_t length = ex->n - first < BLOCK ? ex->n - first : BLOCK;
         if (ti_kernels()->find_nonfinite(g + first, length) < length)
             return ti_exchange_expect_finite(g, ex->n, error);

@@ -2,7 +2,7 @@
  *
  * A rank that refuses sends a frame that says so, in place of its own: as long as it likes where a length goes ahead, and
  * otherwise as long as its frame would have been. Where numbers are summed and no frame travels, it sends NaN in all of
- * them, and so everybody gets NaN; then they ask each other who it was. So a step in which nobody refuses takes no byte
+ * them, or in all of a piece, and so everybody gets NaN; then they ask each other who it was. So a step in which nobody refuses takes no byte
  * and no message more, and all ranks know of a refusal before anything is applied. */
 #ifndef EXCHANGE_REFUSAL_H
 #define EXCHANGE_REFUSAL_H

@@ -1,6 +1,4 @@
 /* scheme_dense.c - the gradients themselves, summed by an all-reduce: what compression has to beat. */
-#include <math.h>
-
 #include "coll/coll.h"
 #include "exchange/exchange.h"
 
@@ -16,15 +14,20 @@ static const char *refuse(const tithe_exchange_config *config)
     return NULL;
 }
 
+/* A number that is not finite may be found only now. */
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
-    float *own =
-        ex->config.comm->local == 1 ? (float *)ex->workers->g : NULL; /* read only, unless it is the update */
+    tithe_comm *comm = ex->config.comm;
+    float *own = comm->local == 1 ? (float *)ex->workers->g : NULL; /* read only, unless it is the update */
     float *const *vectors = own ? &own : ex->vectors;
-    const tithe_status status = ti_coll_reduce_weighed(ex->config.comm, ex->collective, vectors, ex->n,
-                                                       ti_exchange_weight(ex, false), ex->sum, update, error);
+    size_t bad;
+    const tithe_status status = ti_coll_reduce_weighed(
+        comm, ex->collective, vectors, ex->n, ti_exchange_weight(ex, false), ex->sum, update, &bad, error);
     if (status) return status;
-    if (ex->n && isnan(update[0]))
+    if (bad < ex->n && !ex->workers->refusal.code)
+        ex->workers->refusal =
+            ti_refusal_of(comm->first, false, TITHE_E_NONFINITE, &(tithe_error){.position = bad});
+    if (ti_coll_is_marked(comm, ex->collective, update, ex->n))
         return ti_refusal_ask(ex, true, error); /* who refuses sends nothing else */
     ti_exchange_count_reduced(ex);
     return TITHE_OK;
