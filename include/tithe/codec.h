@@ -99,7 +99,8 @@ typedef struct tithe_call {
     size_t largest_count;
     const size_t *segments; /* lengths of the layers for per=layer; they add up to n */
     size_t segment_count;
-    const size_t *segment_levels; /* entries of each of these layers, in place of `level`; NULL: of each as it says */
+    /* Entries of each of these layers, in place of `level`; NULL: of each as it says. */
+    const size_t *segment_levels;
     void *scratch;
     size_t scratch_size;
     struct tithe_pool *pool; /* pool.h: threads that share the work; NULL: this one does it */

@@ -234,7 +234,7 @@ typedef struct tithe_train_result {
     char model_hash[17];
     double kept_mean, kept_least;       /* energy kept (tithe_exchange_record), over the steps */
     double speedup_mean, speedup_least; /* kept / (entries / d): SpeedUp(T) of CAT */
-    unsigned restarts;   /* how often it went back to the lowest loss, with half the step */
+    unsigned restarts;                  /* how often it went back to the lowest loss, with half the step */
     double residual_max; /* largest |e|^2 / (gamma^2 lambda^2 d) of any worker and step, under `threshold` */
     tithe_link link;     /* at the end, as its messages showed it (link_estimate.h) */
     double probe_bytes;  /* sent to find that out, by all processes; not in sent_bytes */

@@ -44,7 +44,8 @@ typedef struct tithe_choice {
     /* For tithe_call.largest, in the scratch of the call; NULL where they are not known. */
     const uint32_t *largest;
     size_t largest_count;
-    const size_t *segment_levels; /* for tithe_call.segment_levels: those of the call; NULL: one level for all */
+    /* For tithe_call.segment_levels: those of the call; NULL: one level for all. */
+    const size_t *segment_levels;
     const char *reason; /* static: "best efficiency", "full packet", "one entry", "everything fits", ... */
 } tithe_choice;
 

@@ -168,7 +168,7 @@ tithe_status tithe_coder_encode(tithe_coder *coder, uint32_t step, const void *x
 {
     const tithe_codec *codec = coder->codec;
     tithe_call call;
-    tithe_frame_info info;
+    tithe_frame_info info = {0};
     tithe_status status = make_call(coder, step, tithe_codec_scratch(codec, n), &call, error);
     if (!status && codec->type == TITHE_F32)
         status = tithe_encode(codec, &call, x, n, frame, capacity, &info, error);

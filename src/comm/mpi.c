@@ -328,7 +328,7 @@ static tithe_status flush(void *self, double timeout, tithe_error *error)
 static void end_sends(mpi_state *s)
 {
     const double end = clock_now() + 1;
-    size_t left = s->count;
+    size_t left;
     do {
         left = 0;
         for (size_t i = 0; i < s->count; i++) {

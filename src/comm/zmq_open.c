@@ -49,10 +49,9 @@ static tithe_status check(const group_options *o, tithe_error *error)
         return transport_fail(error, TITHE_E_ARGUMENT, 0,
                               "workers is not given: say how many there will be, such as workers=3.");
     if (o->rank != ANY && (o->listen || o->rank >= o->workers))
-        return transport_fail(
-            error, TITHE_E_ARGUMENT, 0,
-            "A worker may want a rank below %u, and a server has none: rank=%u cannot be.", o->workers,
-            o->rank);
+        return transport_fail(error, TITHE_E_ARGUMENT, 0,
+                              "A worker may want a rank below %u, and a server has none: rank=%u cannot be.",
+                              o->workers, o->rank);
     if (o->file && !o->listen)
         return transport_fail(error, TITHE_E_ARGUMENT, 0,
                               "Only a server takes over a socket that listens: leave file out.");

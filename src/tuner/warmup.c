@@ -31,7 +31,7 @@ static const char *refuse(const tithe_codec *codec)
 {
     const tithe_selector *s = codec->selector;
     const char *why = s->untunable ? s->untunable(codec->selector_params) : NULL;
-    if (why || !codec->has_level || !s->set_level || s->absolute ||
+    if (why || ti_codec_by_layer(codec) || !codec->has_level || !s->set_level || s->absolute ||
         !ti_codec_stated_count(codec, TITHE_MAX_N))
         return "A warm-up falls to a number of entries of the whole vector that the codec states: write k= "
                "or keep= with topk, "

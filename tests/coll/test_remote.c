@@ -119,8 +119,7 @@ static void long_parts_go_in_pieces(void **state)
     const tithe_collective *ring = collective_of("ring");
     for (unsigned size = 2; size <= 5; size++)
         for (unsigned i = 0; i < 3; i++)
-            for (unsigned max = 1; max <= 3; max++)
-                check_reduce(ring, size, size * parts[i] + (i == 2), max);
+            for (unsigned max = 1; max <= 3; max++) check_reduce(ring, size, size * parts[i] + (i == 2), max);
 }
 
 static void long_parts_take_turns(void **state)

@@ -260,10 +260,16 @@ static tithe_status flush_nothing(void *self, double deadline, tithe_error *erro
 
 /* Numbers of rows are found together; the sentence is about the process, not about memory. Nothing that takes all rows is
  * tried with a share. */
+static void tell_nobody(void *self, const char *why)
+{
+    (void)self, (void)why;
+}
+
 static void a_lost_process_is_named(void **state)
 {
     (void)state;
-    const tithe_transport lossy = {.send = send_some, .receive = receive_zeros, .flush = flush_nothing};
+    const tithe_transport lossy = {
+        .send = send_some, .receive = receive_zeros, .flush = flush_nothing, .give_up = tell_nobody};
     tithe_data *data = data_make((data_wanted){50, 10, 1, TITHE_TASK_BINARY, true, .seed = 3});
     data->workers = 2;
     data->total_rows = 100;
