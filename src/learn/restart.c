@@ -3,7 +3,7 @@
  * Under a scheme whose ranks send what one of them selected (tithe_scheme.led) nothing bounds what the others keep: it may be
  * many steps' worth of gradients when it comes out at last. So the run begins with the step that the theory has for messages
  * that are on time, and remembers the lowest loss and where it was. A loss above that by more than a fourth of what had been gained sends it back
- * there, with nothing kept and half the step. docs/theory.md, "A leader's indices", says why that comes to an end.
+ * there, with nothing kept and half the step. docs/theory.md, "A leader's indices", says why no constant one would do.
  *
  * The loss is the sum over all ranks in their order, so all processes go back in the same step. */
 #include <math.h>
