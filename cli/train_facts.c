@@ -124,7 +124,7 @@ static const fact of_trace[] = {
     FACT("data", LETTERS, facts.data_name),     FACT("rows", COUNT, facts.rows),
     FACT("features", COUNT, facts.features),    FACT("workers", WHOLE, facts.workers),
     FACT("model", LETTERS, facts.model),        FACT("l2", NUMBER, facts.l2),
-    FACT("feedback", TEXT, facts.feedback),     FACT("cost", LETTERS, facts.cost),
+    FACT("feedback", LETTERS, facts.feedback),  FACT("cost", LETTERS, facts.cost),
     FACT("step_size", NUMBER, facts.step_size), FACT("seed", COUNT, facts.seed),
     FACT("minimum", NUMBER, facts.optimum),     FACT("predicted_slowdown", NUMBER, facts.slowdown),
 };

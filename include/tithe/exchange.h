@@ -139,6 +139,7 @@ typedef struct tithe_exchange_config {
     /* Send a bucket, on a thread that the exchange starts, while the next one is put. The bits of the update do not depend on
      * it. From the first put to finish nobody else may use the ranks. */
     bool overlap;
+    const double *feedback_params; /* from tithe_feedback_find; NULL: its defaults */
 } tithe_exchange_config;
 
 #define TITHE_EACH_LAYER ((size_t)-1) /* bucket_bytes: a bucket for each layer, neither fused nor cut */

@@ -207,10 +207,10 @@ typedef struct tithe_train_facts {
     double step_size;            /* of step 0 */
     double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
     double slowdown; /* predicted for compression both ways (horvath2022natural); NAN: no prediction */
-    const char *estimator, *feedback, *scheme, *collective, *transport, *cost_unit;
-    char codec[256], downlink[256], tuner[120], cost[1024]; /* specs; downlink "": all|raw */
-    unsigned buckets;                                       /* messages of a worker in a step */
-    size_t raw_bytes;                                       /* of one uncompressed message */
+    const char *estimator, *scheme, *collective, *transport, *cost_unit;
+    char codec[256], downlink[256], feedback[60], tuner[120], cost[1024]; /* specs; downlink "": all|raw */
+    unsigned buckets;                                                     /* messages of a worker in a step */
+    size_t raw_bytes;                                                     /* of one uncompressed message */
 } tithe_train_facts;
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;

@@ -134,6 +134,16 @@ static tithe_status open_tuner(tithe_exchange *ex, tithe_error *error)
     return up->tuner->open(up->codec, ex->n, params, &up->tuner_state, error);
 }
 
+static float find_fade(const tithe_exchange_config *c)
+{
+    double params[TITHE_MAX_PARAMS];
+    if (!c->feedback->fade) return 1;
+    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++)
+        params[i] = c->feedback_params ? c->feedback_params[i] : NAN;
+    ti_spec_defaults(c->feedback->params, params);
+    return (float)c->feedback->fade(params);
+}
+
 static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, tithe_error *error)
 {
     bool enough = true;
@@ -142,6 +152,7 @@ static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, t
     ex->raw_bytes = tithe_codec_length(ex->raw, ex->n, ex->n, TITHE_EXCHANGE);
     const tithe_exchange_config *c = &ex->config;
     ex->up = make_way(ex, c->codec, c->feedback, c->tuner);
+    ex->fade = find_fade(c);
     ex->down = make_way(ex, c->downlink ? c->downlink : ex->raw, c->downlink_feedback,
                         c->downlink ? c->downlink_tuner : &ti_tuner_fixed);
     status = open_tuner(ex, error);

@@ -112,6 +112,7 @@ struct tithe_exchange {
     uint32_t step;
     double gamma; /* of this step */
     exchange_way up, down;
+    float fade; /* what residuals are multiplied with ahead of each step */
     exchange_worker *workers;
     exchange_worker server; /* where a server is: one more who compresses */
     exchange_lane server_lane;

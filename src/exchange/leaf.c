@@ -39,6 +39,33 @@ static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tit
     return ti_exchange_curve(ex, w, lane, x, g, gamma, error);
 }
 
+static void multiply(float *x, float factor, size_t n)
+{
+    for (size_t i = 0; i < n; i++) x[i] *= factor;
+}
+
+/* Feedback, level and frame, as far as the scheme wants them now. */
+static tithe_status take_up(tithe_exchange *ex, exchange_worker *w, exchange_lane *l, tithe_call *call,
+                            const float *g, double gamma, tithe_error *error)
+{
+    if (ex->scheme->whole) return put_whole(ex, w, g, error);
+    if (ex->scheme->cuts) return ti_shards_put(ex, w, l, g, gamma, call->pool, error);
+    if (ex->scheme->forms || ex->config.shared_level) return put_formed(ex, w, call, l, g, gamma, error);
+    return ti_exchange_compress(&ex->up, w, l, call, g, gamma, ex->config.measure, error);
+}
+
+/* The same where what is kept fades; whatever is refused finds it as it was, up to rounding. */
+static tithe_status take_up_faded(tithe_exchange *ex, exchange_worker *w, exchange_lane *l, tithe_call *call,
+                                  const float *g, double gamma, tithe_error *error)
+{
+    tithe_status status = ti_exchange_expect_finite(g, ex->n, error);
+    if (status) return status;
+    multiply(w->residual, ex->fade, ex->n);
+    status = take_up(ex, w, l, call, g, gamma, error);
+    if (status) multiply(w->residual, 1 / ex->fade, ex->n);
+    return status;
+}
+
 static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
                         tithe_error *error)
 {
@@ -46,17 +73,10 @@ static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const 
     exchange_worker *w = &ex->workers[rank - ex->config.comm->first];
     exchange_lane *l = &ex->lanes[lane];
     tithe_call call = ti_exchange_call(ex, rank, l->scratch, ex->up.scratch_size);
-    tithe_status status;
     if (ex->lane_count == 1) call.pool = ex->put_pool; /* nobody else uses it now */
     w->reason = "";
-    if (ex->scheme->whole)
-        status = put_whole(ex, w, g, error);
-    else if (ex->scheme->cuts)
-        status = ti_shards_put(ex, w, l, g, gamma, call.pool, error);
-    else if (ex->scheme->forms || ex->config.shared_level)
-        status = put_formed(ex, w, &call, l, g, gamma, error);
-    else
-        status = ti_exchange_compress(&ex->up, w, l, &call, g, gamma, ex->config.measure, error);
+    const tithe_status status = w->residual && ex->fade != 1 ? take_up_faded(ex, w, l, &call, g, gamma, error)
+                                                             : take_up(ex, w, l, &call, g, gamma, error);
     if (status) return status;
     w->state = WORKER_PUT;
     w->gamma = gamma;

@@ -38,7 +38,7 @@ static const char *resolved(const tithe_exchange *ex, const char *name)
     if (strcmp(name, "codec") == 0) return tithe_codec_spec(m->codec);
     if (strcmp(name, "downlink") == 0)
         return ex->config.downlink ? tithe_codec_spec(ex->config.downlink) : NULL;
-    if (strcmp(name, "feedback") == 0) return m->feedback->name;
+    if (strcmp(name, "feedback") == 0) return m->feedback_spec;
     if (strcmp(name, "downlink-feedback") == 0) return ex->config.downlink_feedback->name;
     if (strcmp(name, "tuner") == 0) return m->tuner_spec;
     if (strcmp(name, "scheme") == 0) return ex->scheme->name;
@@ -142,7 +142,8 @@ static tithe_status make(tithe_comm *comm, const struct exchange_opened *o, size
                                           .layers = o->layers,
                                           .layer_count = o->layer_count,
                                           .bucket_bytes = c->bucket_bytes,
-                                          .overlap = c->overlap};
+                                          .overlap = c->overlap,
+                                          .feedback_params = o->methods.feedback_params};
     return tithe_exchange_create(&config, n, ex, error);
 }
 

@@ -10,7 +10,7 @@
      "without a level, the server tunes its own message",
      NULL, TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES, OPTION_PLACE(downlink)},
     {"feedback", "NAME",
-     "none, ec or ef21 (default: ec for biased codecs)",
+     "none, ec or ef21 (default: ec for biased codecs); ec:decay=0.95 lets what was not sent fade",
      NULL, TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES, OPTION_PLACE(feedback)},
     {"downlink-feedback", "NAME",
      "of the server, or of the owners of parts: none or ec (default: ec where shards go with ec)",

@@ -264,7 +264,7 @@ static void fill_facts(run *r)
     f->optimum = r->optimum.certified ? r->optimum.loss : NAN;
     f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
     f->estimator = chosen.estimator;
-    f->feedback = chosen.feedback;
+    snprintf(f->feedback, sizeof f->feedback, "%s", chosen.feedback);
     f->scheme = chosen.scheme;
     f->collective = chosen.collective;
     snprintf(f->tuner, sizeof f->tuner, "%s", chosen.tuner);

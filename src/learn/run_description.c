@@ -18,7 +18,7 @@ tithe_train_options ti_run_resolved(const run *r)
     tithe_train_options o = *r->o;
     o.codec = tithe_codec_spec(r->methods.codec);
     o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
-    o.feedback = r->methods.feedback->name;
+    o.feedback = r->methods.feedback_spec;
     o.tuner = r->methods.tuner_spec;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
