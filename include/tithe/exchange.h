@@ -26,6 +26,12 @@ extern "C" {
 typedef struct tithe_exchange tithe_exchange;
 struct tithe_exchange_config;
 
+/* A reduction by a switch, with heads of packets: what each rank sends, what comes back to it, and the last packet of that. */
+typedef struct tithe_reduced {
+    double up, down, last, packets;
+} tithe_reduced;
+enum { TITHE_REDUCTIONS = 3 }; /* of a step: scales that ranks agree on, and the sum */
+
 /* The shape of a step: all that its rounds depend on. Lengths in bytes. */
 typedef struct tithe_step_shape {
     unsigned ranks;
@@ -45,6 +51,9 @@ typedef struct tithe_step_shape {
     double share, shares;   /* the longest frame to an owner, and all of them together; */
     double share_frames;    /* how many that are */
     bool heads, back_heads; /* lengths go ahead of frames, to the owners and back */
+    /* where a switch sums */
+    unsigned reductions;
+    tithe_reduced reduced[TITHE_REDUCTIONS];
 } tithe_step_shape;
 
 typedef struct tithe_scheme {
@@ -53,9 +62,10 @@ typedef struct tithe_scheme {
     bool whole;                         /* takes the gradients as they are: no frames */
     bool forms;                         /* put only forms what is to be sent; run makes the messages */
     bool back;                          /* sends a frame back, which a downlink codec may compress */
-    bool served;  /* by a server, to which all frames go: ranks need not know each other */
-    bool gathers; /* every rank gets the frames of all */
-    bool cuts;    /* frames are of parts of the vector; back as they came, unless told otherwise */
+    bool served;   /* by a server, to which all frames go: ranks need not know each other */
+    bool gathers;  /* every rank gets the frames of all */
+    bool cuts;     /* frames are of parts of the vector; back as they came, unless told otherwise */
+    bool integers; /* sums are of whole numbers: only codecs go with it that can be written as such */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
     /* Is this the one to take where none is named, for so many numbers? The first in the table that says so. NULL: never. */
     bool (*suits)(const struct tithe_exchange_config *config, size_t n);

@@ -22,7 +22,8 @@ typedef enum rng_purpose {
     RNG_ROWS = 6,    /* which rows an estimator looks at */
     RNG_COIN = 7,    /* of loopless SVRG */
     RNG_CLIENTS = 8, /* which workers take part in a step */
-    RNG_CHECK = 9    /* not drawn from: the key itself says whether two ends agree on a seed */
+    RNG_CHECK = 9,   /* not drawn from: the key itself says whether two ends agree on a seed */
+    RNG_WINDOW = 10  /* what is too small for a sum of whole numbers */
 } rng_purpose;
 
 /* The finalizer of splitmix64: every bit of the result depends on every bit of z. */

@@ -92,6 +92,21 @@ static inline bool levels_are_elias(const tithe_quant_call *c)
     return c->params[LEVEL_CODE] == 1;
 }
 
+/* t = (|x| * lift) * slope. The lift, a power of two, keeps the slope a normal number for norms near
+ * either end of the range of floats. */
+typedef struct bucket_scale {
+    float lift, slope;
+} bucket_scale;
+
+static inline bucket_scale levels_scale(double steps, float norm)
+{
+    bucket_scale b = {1, 0};
+    if (norm < 0x1p-60f) b.lift = 0x1p100f;
+    if (norm > 0x1p60f) b.lift = 0x1p-64f;
+    if (norm > 0) b.slope = (float)(steps / ((double)norm * (double)b.lift));
+    return b;
+}
+
 /* What the sixteen codes of four bits add to a vector. */
 static inline void level_nibble_table(const level_grid *grid, unsigned s, float norm, float scale,
                                       float table[16])
@@ -139,6 +154,7 @@ static inline unsigned levels_parts(const tithe_quant_call *c)
     return pool_parts(c->pool, c->count, PARALLEL_MIN);
 }
 
+double ti_levels_norm(const tithe_quant_call *c, const float *x, size_t count); /* as `p` says */
 uint64_t ti_levels_max_bits(const tithe_quant_call *c);
 /* `norm` bits for the norm of each bucket, `each` + log2 s for each value. */
 double ti_levels_paper_bits(const tithe_quant_call *c, double norm, double each);

@@ -7,6 +7,7 @@
  * only to values below 2^-6 of the block's largest one, and what comes out is a float again: decoding rounds nothing.
  * The error of a value is at most 2^(f - 156) / 2 on average, hence omega <= block * 2^-60; 2^-40 is promised. Key: sapio2021. */
 #include "codec/int32.h"
+#include "codec/integers.h"
 
 enum { BLOCK_PLACE = 0, INT32_BITS = 30 };
 
@@ -143,4 +144,5 @@ const tithe_quantizer ti_quant_int32 = {
     .check = int32_check,
     .decode = int32_decode,
     .claims = int32_claims,
+    .integers = &ti_integers_int32,
 };

@@ -56,6 +56,7 @@ tithe_status tithe_comm_custom(const tithe_transport *transport, void *self, con
 void tithe_comm_free(tithe_comm *comm)
 {
     if (!comm) return;
+    ti_comm_detach(comm);
     if (comm->failed.code) /* who still waits for this process hears why */
         tithe_comm_give_up(comm, comm->failed.text);
     else if (comm->transport)

@@ -6,7 +6,7 @@
 #include "exchange/exchange.h"
 #include "kernels/kernels.h"
 
-static double squares(const float *x, size_t n)
+double ti_exchange_squares(const float *x, size_t n)
 {
     return ti_kernels()->sum_squares(x, n);
 }
@@ -71,7 +71,7 @@ static tithe_status measure_unsent(const exchange_way *way, exchange_worker *w, 
     if (c->work != x && way->n) memcpy(c->work, x, way->n * sizeof *x);
     const tithe_status status =
         tithe_decode_add(way->codec, c->call, w->frame, w->info.bytes, -1, c->work, way->n, error);
-    w->unsent = squares(c->work, way->n);
+    w->unsent = ti_exchange_squares(c->work, way->n);
     return status;
 }
 
@@ -87,7 +87,7 @@ static tithe_status measure_sent(const exchange_way *way, exchange_worker *w, co
     if (way->n) memset(c->work, 0, way->n * sizeof *c->work);
     const tithe_status status =
         tithe_decode_add(codec, c->call, w->frame, w->info.bytes, 1, c->work, way->n, error);
-    w->sent = squares(c->work, way->n);
+    w->sent = ti_exchange_squares(c->work, way->n);
     return status;
 }
 
@@ -98,7 +98,7 @@ tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, con
     w->level = c->call->level;
     if (status || !measure) return status;
     if (way->feedback->scaled)
-        w->unsent = squares(w->residual, way->n); /* what was not sent is what was kept */
+        w->unsent = ti_exchange_squares(w->residual, way->n); /* what was not sent is what was kept */
     else
         status = measure_unsent(way, w, c, x, error);
     return status ? status : measure_sent(way, w, c, error);
@@ -112,7 +112,7 @@ tithe_status ti_exchange_form(const exchange_way *way, exchange_worker *w, const
         way->feedback->keeps ? ti_exchange_expect_finite(c->g, way->n, error) : TITHE_OK;
     if (status) return status;
     *x = way->feedback->form(c);
-    if (measure) w->energy = squares(*x, way->n);
+    if (measure) w->energy = ti_exchange_squares(*x, way->n);
     return TITHE_OK;
 }
 

@@ -75,11 +75,13 @@ static bool make_workers(tithe_exchange *ex, const exchange_slice *slice)
 {
     bool enough = true;
     const tithe_exchange_config *c = &ex->config;
-    if (ex->scheme->whole) ex->vectors = exchange_room(c->comm->local, sizeof *ex->vectors, &enough);
+    /* gradients as they are, or what is formed of them where no feedback has a place for it */
+    const bool vectors = ex->scheme->whole || (ex->scheme->forms && !ex->up.feedback->keeps);
+    if (vectors) ex->vectors = exchange_room(c->comm->local, sizeof *ex->vectors, &enough);
     for (unsigned i = 0; enough && i < c->comm->local; i++) {
         exchange_worker *w = &ex->workers[i];
         w->cost = cost_of(ex, i);
-        if (ex->scheme->whole) ex->vectors[i] = exchange_room(ex->n, sizeof(float), &enough);
+        if (vectors) ex->vectors[i] = exchange_room(ex->n, sizeof(float), &enough);
         enough = enough && make_worker(ex, &ex->up,
                                        slice && slice->residual[i] ? slice->residual[i] + slice->begin : NULL,
                                        !ex->scheme->whole, w);

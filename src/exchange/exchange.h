@@ -136,7 +136,7 @@ struct tithe_exchange {
 };
 
 extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk,
-    ti_scheme_shards;
+    ti_scheme_shards, ti_scheme_switch;
 
 /* The exchanges that send: itself, or its buckets. */
 static inline unsigned ti_exchange_parts(const tithe_exchange *ex)
@@ -156,6 +156,7 @@ tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_
 const char *ti_exchange_leader_name(const tithe_exchange *ex);
 /* What the last step was like, from its ranks (record.c). */
 void ti_exchange_record(tithe_exchange *ex);
+double ti_exchange_squares(const float *x, size_t n); /* |x|^2 (compress.c) */
 /* NaN or infinity (compress.c). */
 tithe_status ti_exchange_expect_finite(const float *g, size_t n, tithe_error *error);
 

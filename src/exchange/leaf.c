@@ -34,7 +34,11 @@ static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tit
 {
     const tithe_feedback_call c = ti_exchange_feedback_call(&ex->up, w, call, lane, g, gamma);
     const float *x;
-    const tithe_status status = ti_exchange_form(&ex->up, w, &c, ex->config.measure, &x, error);
+    tithe_status status = ti_exchange_form(&ex->up, w, &c, ex->config.measure, &x, error);
+    if (!status && ex->vectors) { /* it is the caller's, who may need its memory */
+        status = ti_exchange_expect_finite(x, ex->n, error);
+        if (!status && ex->n) memcpy(ex->vectors[w - ex->workers], x, ex->n * sizeof *x);
+    }
     if (status || ex->scheme->forms) return status;
     return ti_exchange_curve(ex, w, lane, x, g, gamma, error);
 }

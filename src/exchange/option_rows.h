@@ -16,7 +16,7 @@
      "of the server, or of the owners of parts: none or ec (default: ec where shards go with ec)",
      NULL, TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES | TITHE_OPTION_LATER, OPTION_PLACE(downlink_feedback)},
     {"scheme", "NAME",
-     "auto, dense, gather, shards, star or artopk",
+     "auto, dense, gather, shards, star, artopk or switch",
      "auto", TITHE_OPTION_TEXT, OPTION_SHAPES_MESSAGES | TITHE_OPTION_LATER, OPTION_PLACE(scheme)},
     {"collective", "NAME",
      "auto, or what the scheme can use: ring, tree, star, direct, allgather, or native, the MPI library's "

@@ -9,8 +9,13 @@
 #include "coll/coll.h"
 #include "exchange/exchange.h"
 
-static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_shards, &ti_scheme_gather,
-                                              &ti_scheme_star,  &ti_scheme_artopk, NULL};
+static const tithe_scheme *const schemes[] = {&ti_scheme_dense,
+                                              &ti_scheme_shards,
+                                              &ti_scheme_gather,
+                                              &ti_scheme_star,
+                                              &ti_scheme_artopk,
+                                              &ti_scheme_switch,
+                                              NULL};
 
 const tithe_scheme *const *tithe_schemes(void)
 {
