@@ -98,6 +98,7 @@ static bool read_options(train_settings *s, int argc, char **argv, int *status)
     option options[TRAIN_OPTIONS];
     size_t n = train_options_table(s, options);
     n += train_process_options(s, options + n);
+    n += train_switch_options(s, options + n);
     n += train_parts_options(s, options + n);
     options[n++] =
         option_text("trace", "FILE", "write one line for each step that was looked at (CSV)", &s->trace);

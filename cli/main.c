@@ -22,6 +22,7 @@ static const verb verbs[] = {
     {"inspect", "explain a frame section by section, or a trace", cmd_inspect},
     {"train", "train a model over workers that send compressed messages", cmd_train},
     {"compare", "train several ways on the same problem, with one report", cmd_compare},
+    {"switch", "add the gradients of workers while they pass", cmd_switch},
     {"probe", "measure latency and bandwidth over a transport", cmd_probe},
     {"plan", "say what a step will cost on a link, and whether compression pays", cmd_plan},
     {"report", "draw the traces of runs on one HTML page", cmd_report},

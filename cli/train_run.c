@@ -94,7 +94,9 @@ static void print_facts(const tithe_train_facts *f, const train_settings *s)
            text_group(d->total_rows).text, text_group(d->features).text,
            100 * (double)d->nonzeros / ((double)d->rows * (double)d->features), s->run.workers,
            s->run.workers == 1 ? "" : "s",
-           !s->transport && s->run.comm ? " over mpi, since mpirun started them (--transport)" : "");
+           !s->transport && s->run.comm && tithe_comm_local_ranks(s->run.comm) < s->run.workers
+               ? " over mpi, since mpirun started them (--transport)"
+               : "");
     printf("%s, l2 = %.4g", f->problem->spec, f->problem->l2);
     if (!isnan(c->L)) printf("; L = %.6g, L_US = %.4g, L_IS = %.4g", c->L, c->L_US, c->L_IS);
     if (!isnan(c->sigma_star)) printf("; sigma*^2 = %.3g, zeta*^2 = %.3g", c->sigma_star, c->zeta_star);

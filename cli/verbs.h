@@ -16,5 +16,6 @@ int cmd_probe(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
+int cmd_switch(int argc, char **argv);
 
 #endif

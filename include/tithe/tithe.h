@@ -21,6 +21,7 @@
  *
  *   check.h, bench.h      libtithe_measure: what a codec claims, and how fast it is here
  *   transport.h           libtithe_mpi, libtithe_zmq: ranks in several processes
+ *   switch.h              libtithe_switch: a switch that adds what passes, and the way to it
  *   data.h, model.h, learn.h, trace.h     libtithe_learn: the trainer
  *
  * No global state, no init call, no allocation inside a step; the library never exits, aborts or prints. */
