@@ -53,9 +53,11 @@ static const char *refuse(const tithe_exchange_config *config)
         return "The scheme 'switch' sends back what the switch makes of the sum: leave `downlink` out.";
     if (config->taking_part && config->comm && config->taking_part < config->comm->size)
         return "The scheme 'switch' needs every rank in every step: leave `clients` out.";
-    if (config->comm && !config->comm->aggregator && config->comm->local < config->comm->size)
-        return "The scheme 'switch' needs to know where the switch is: start `tithe switch`, and say its "
-               "address in `switch`.";
+    if (config->comm && !config->comm->aggregator && config->comm->local &&
+        config->comm->local < config->comm->size) /* a server without ranks needs none */
+        return "The scheme 'switch' needs to know where the switch is: start one with `tithe switch`, and "
+               "take "
+               "`switch=HOST:PORT`.";
     if (config->comm && config->comm->size > PACKET_WORKERS)
         return "A switch adds for up to 1024 ranks: take another scheme.";
     return NULL;

@@ -8,6 +8,7 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -23,7 +24,10 @@ tithe_status ti_net_resolve(const char *text, net_address *address, tithe_error 
     char host[256];
     const char *colon = strrchr(text, ':');
     const size_t length = colon ? (size_t)(colon - text) : 0;
-    if (!length || length >= sizeof host || !colon[1])
+    char *end = NULL;
+    const unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
+    if (!length || length >= sizeof host || !colon[1] || colon[1] < '0' || colon[1] > '9' || *end ||
+        port > 65535)
         return ti_fail(error, TITHE_E_ARGUMENT, 0,
                        "A switch is at HOST:PORT, such as 127.0.0.1:5555, not at '%.80s'.", text);
     snprintf(host, sizeof host, "%.*s", (int)length, text);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/family.h"
 #include "base/sized.h"
 #include "switch/switch.h"
 
@@ -57,7 +58,8 @@ static tithe_status expect_trust(const switch_state *s, const net_address *at, t
     ti_net_write(at, text);
     return ti_fail(
         error, TITHE_E_ARGUMENT, 0,
-        "Everybody who reaches %s could add to the sums: give a key, or say that the network is trusted.",
+        "Everybody who reaches %s could add to the sums: take `key=FILE`, or `trusted` if nobody else "
+        "is there.",
         text);
 }
 
@@ -125,8 +127,12 @@ tithe_status tithe_switch_serve(const tithe_switch_options *o, tithe_switch_coun
                        PACKET_WORKERS, o->workers);
     const tithe_switch_backend *const *b = backends;
     while (*b && o->backend && strcmp((*b)->name, o->backend) != 0) b++;
-    if (!*b)
-        return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is no backend '%.40s' for a switch.", o->backend);
+    if (!*b) {
+        char list[80] = "";
+        for (b = backends; *b; b++) ti_list_add(list, sizeof list, ", ", (*b)->name);
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is no backend '%.40s' for a switch; there is %s.",
+                       o->backend, list);
+    }
     const char *why = (*b)->refuse ? (*b)->refuse(o) : NULL;
     if (why) return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s", why);
     return (*b)->serve(o, counts, error);
