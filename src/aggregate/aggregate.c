@@ -50,11 +50,11 @@ const char *ti_aggregate_refuse(const agg_shape *s)
     if (s->workers < 1 || s->workers > PACKET_WORKERS) return "A switch adds for 1 to 1024 workers.";
     if (s->slots < 1 || s->slots > AGG_SLOTS_MAX || (s->slots & (s->slots - 1)))
         return "The slots of a switch are a power of two, up to 32768.";
+    if (s->datagram < PACKET_HEAD + PACKET_TAG + 8 || s->datagram > PACKET_LONGEST)
+        return "A datagram has 60 to 65507 bytes.";
     if (s->values < 8 || s->values > 65528 || s->values % 8)
         return "A packet has room for 8 to 65528 numbers, a multiple of 8.";
     if (s->jobs < 1 || s->jobs > 256) return "A switch has places for 1 to 256 jobs.";
-    if (s->datagram < PACKET_HEAD + PACKET_TAG + 8 || s->datagram > PACKET_LONGEST)
-        return "A datagram has 60 to 65507 bytes.";
     return NULL;
 }
 
