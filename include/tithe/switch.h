@@ -70,6 +70,23 @@ TITHE_API const tithe_switch_backend *const *tithe_switch_backends(void); /* end
 TITHE_API tithe_status tithe_switch_serve(const tithe_switch_options *options, tithe_switch_counts *counts,
                                           tithe_error *error);
 
+/* ---- how fast it is here ------------------------------------------------------------------------------------ */
+
+/* Two workers on the loopback, and nothing but reductions. */
+typedef struct tithe_switch_row {
+    const char *name;        /* "switch.udp" */
+    const char *what;        /* numbers and packets, or the round trip of one packet */
+    size_t n;                /* numbers of a reduction */
+    double seconds, fastest; /* of one: the median, and the shortest */
+    double rate;             /* numbers in a second */
+    double gate;             /* at least this rate; of a round trip, at most these seconds */
+    bool met;
+    uint64_t retransmitted;
+    const char *why; /* the backend cannot be used here, and nothing was measured; NULL: it was */
+} tithe_switch_row;
+TITHE_API tithe_status tithe_switch_bench(void (*report)(void *context, const tithe_switch_row *row),
+                                          void *context, tithe_error *error);
+
 #ifdef __cplusplus
 }
 #endif

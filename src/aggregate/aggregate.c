@@ -256,12 +256,21 @@ static bool in_range(const packet_head *h, const uint8_t *codes)
     return largest <= h->most && r.held == 0;
 }
 
+/* What each byte of NATURAL stands for: codes_natural(), looked up. Exponents above 31 are out of range. */
+#define PLUS(e) ((e) ? UINT32_C(1) << (((e)-1) & 31) : 0)
+#define EIGHT(of, e) \
+    of(e), of((e) + 1), of((e) + 2), of((e) + 3), of((e) + 4), of((e) + 5), of((e) + 6), of((e) + 7)
+#define MINUS(e) (0u - PLUS(e))
+static const uint32_t natural_values[256] = {
+    EIGHT(PLUS, 0),  EIGHT(PLUS, 8),   EIGHT(PLUS, 16), EIGHT(PLUS, 24), [NATURAL_SIGN] = EIGHT(MINUS, 0),
+    EIGHT(MINUS, 8), EIGHT(MINUS, 16), EIGHT(MINUS, 24)};
+
 /* The first part is what the slot holds from then on. */
 static void set_codes(const packet_head *h, const uint8_t *codes, uint32_t *sums)
 {
     code_reader r = {.at = codes};
     if (h->operation == OPERATION_NATURAL)
-        for (uint32_t i = 0; i < h->values; i++) sums[i] = codes_natural(codes[i]);
+        for (uint32_t i = 0; i < h->values; i++) sums[i] = natural_values[codes[i]];
     else if (h->up == 8)
         for (uint32_t i = 0; i < h->values; i++) sums[i] = codes[i];
     else if (h->up == 32)
@@ -274,7 +283,7 @@ static void add_codes(const packet_head *h, const uint8_t *codes, uint32_t *sums
 {
     code_reader r = {.at = codes};
     if (h->operation == OPERATION_NATURAL)
-        for (uint32_t i = 0; i < h->values; i++) sums[i] += codes_natural(codes[i]);
+        for (uint32_t i = 0; i < h->values; i++) sums[i] += natural_values[codes[i]];
     else if (h->operation == OPERATION_MAX)
         for (uint32_t i = 0; i < h->values; i++) sums[i] = codes_max(sums[i], next_code(&r, h->up));
     else if (h->up == 8)

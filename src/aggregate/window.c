@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Seconds. */
-static const double first_timeout = 0.02, least_timeout = 0.002, most_timeout = 1, longest_silence = 0.5;
+static const double first_timeout = 0.02, least_timeout = 0.004, most_timeout = 1, longest_silence = 0.5;
 static const double never = -1e300;
 enum { NARROWEST = 4 };
 
@@ -137,12 +137,13 @@ bool ti_window_next(window *w, double now, uint32_t *chunk)
 
 /* ---- what comes ---------------------------------------------------------------------------------------------- */
 
-/* A sum that was waited for while others may have been at work tells something only if it came fast. */
+/* A packet that went while others may still have been at work tells how long a round trip takes at least, and that only as long as
+ * nothing better is known: once packets flow, they wait for each other in the switch, too. */
 static void learn(window *w, const window_slot *s, double now)
 {
     const double took = now - s->sent;
-    if (s->again || (s->early && w->srtt > 0 && took > w->srtt)) return;
-    if (!(w->srtt > 0) || took < w->srtt / 4) {
+    if (s->again || (s->early && (w->flowed || (w->srtt > 0 && took > w->srtt)))) return;
+    if (!(w->srtt > 0) || s->early || !w->flowed) {
         w->srtt = took;
         w->rttvar = took / 2;
     } else {
@@ -150,7 +151,9 @@ static void learn(window *w, const window_slot *s, double now)
         w->rttvar += (off - w->rttvar) / 4;
         w->srtt += (took - w->srtt) / 8;
     }
-    w->timeout = least(most(w->srtt + 4 * w->rttvar, least_timeout), most_timeout);
+    w->flowed |= !s->early;
+    const double late = most(w->srtt + 4 * w->rttvar, 2 * w->srtt); /* a busy processor is no loss */
+    w->timeout = least(most(late, least_timeout), most_timeout);
 }
 
 bool ti_window_take(window *w, uint32_t number, double now, uint32_t *chunk)

@@ -29,6 +29,7 @@ typedef struct window {
     uint32_t flying; /* packets under way, */
     double limit;    /* of which there may be so many */
     double srtt, rttvar, timeout;
+    bool flowed;      /* they are of packets that went while sums came */
     double patience;  /* how many timeouts to wait while nothing comes */
     double look_at;   /* when the next packet may have to go again */
     double narrowed;  /* when the limit was made smaller */

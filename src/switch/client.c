@@ -19,7 +19,7 @@ enum {
     DEFAULT_TIMEOUT = 30,
     CLOSED = 3 /* answers that nobody listens, from which on it is believed */
 };
-static const double ask_every = 0.1, look_every = 0.2, silence = 1; /* seconds */
+static const double ask_every = 0.1, look_every = 0.2, silence = 1, spin = 60e-6; /* seconds */
 
 typedef struct client_rank {
     int socket;
@@ -380,6 +380,7 @@ static tithe_status reduce(void *self, const agg_reduction *r, const uint8_t *co
     for (unsigned i = 0; i < c->local; i++) ti_window_begin(&c->of[i].w, c->cut.packets);
     double asked = c->heard = c->advanced = clock_now(), looked = asked;
     tithe_status status = TITHE_OK;
+    double quiet = asked; /* since when nothing has come: waking up takes longer than a packet does */
     while (!status && !is_done(c)) {
         bool some = false;
         for (unsigned i = 0; i < c->local; i++) send_chunks(c, i);
@@ -389,7 +390,8 @@ static tithe_status reduce(void *self, const agg_reduction *r, const uint8_t *co
             status = look_around(c, now, &asked, timeout, error);
             looked = now;
         }
-        if (!some && !status && !is_done(c)) wait_until(c, next_wake(c, now));
+        if (some) quiet = now;
+        if (!some && !status && now > quiet + spin && !is_done(c)) wait_until(c, next_wake(c, now));
     }
     c->r = NULL;
     return status;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "switch/switch.h"
 
+static const double spin = 60e-6; /* seconds of looking again and again, before the process goes to sleep */
 enum { BATCH = 32, SENDS = 512, LOOK_UP = 200000 /* microseconds between two looks at whether to stop */ };
 
 /* Datagrams that came, answers that go, and to whom. */
@@ -95,18 +96,29 @@ static void take(mail *m, unsigned i, uint32_t now)
     if (a.length) answer(m, &a, out, &m->from[i]);
 }
 
-/* Whatever has come, and at least one of them; false: nothing has, for a while. */
-static bool receive(mail *m, tithe_status *status, tithe_error *error)
+/* What has come; -1: nothing has, for a while. Waking up takes longer than a packet does, so it is not asleep at once. */
+static int receive(mail *m)
 {
+    const double start = clock_now();
+    int count;
     for (unsigned i = 0; i < BATCH; i++) m->got[i].msg_hdr.msg_namelen = sizeof m->from[i];
-    const int count = recvmmsg(m->s->socket, m->got, BATCH, MSG_WAITFORONE, NULL);
+    do count = recvmmsg(m->s->socket, m->got, BATCH, MSG_DONTWAIT, NULL);
+    while (count < 0 && errno == EAGAIN && clock_now() < start + spin);
+    if (count < 0 && errno == EAGAIN) count = recvmmsg(m->s->socket, m->got, BATCH, MSG_WAITFORONE, NULL);
+    return count;
+}
+
+static tithe_status take_all(mail *m, bool *busy, tithe_error *error)
+{
+    const int count = receive(m);
+    *busy = count > 0;
     if (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ECONNREFUSED)
-        *status =
-            ti_fail(error, TITHE_E_FILE, 0, "The switch cannot read from its socket: %s.", strerror(errno));
+        return ti_fail(error, TITHE_E_FILE, 0, "The switch cannot read from its socket: %s.",
+                       strerror(errno));
     const uint32_t now = (uint32_t)clock_now();
     for (int i = 0; i < count; i++) take(m, (unsigned)i, now);
     flush(m);
-    return count > 0;
+    return TITHE_OK;
 }
 
 static tithe_status run(switch_state *s, tithe_error *error)
@@ -118,9 +130,9 @@ static tithe_status run(switch_state *s, tithe_error *error)
     if (!m || !open_mail(m, s))
         status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the packets of a switch.");
     for (double looked = clock_now(); !status;) {
-        const bool busy = receive(m, &status, error);
-        const double now = busy ? clock_now() : 0;
-        if (busy && now < looked + 1e-6 * LOOK_UP) continue;
+        bool busy;
+        status = take_all(m, &busy, error);
+        if (busy && clock_now() < looked + 1e-6 * LOOK_UP) continue;
         looked = clock_now();
         if (switch_is_stopped(s->options)) break;
     }
