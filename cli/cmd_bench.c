@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_switch.h"
 #include "json.h"
 #include "options.h"
 #include "text.h"
@@ -264,7 +265,7 @@ int cmd_bench(int argc, char **argv)
         option_end(),
     };
     const command c = {
-        .positionals = "[kernels|codecs|tuner|exchange]",
+        .positionals = "[kernels|codecs|tuner|exchange|switch]",
         .min = 0,
         .max = 1,
         .summary = "Measure speed beside memcpy and a plain read of the same vector, in one run. kernels "
@@ -272,7 +273,9 @@ int cmd_bench(int argc, char **argv)
                    "the passes of which codecs are made, and error compensation as a whole. codecs: whole "
                    "calls, and "
                    "below which bandwidth they pay. tuner: how long the choice of a level takes. exchange: "
-                   "whole steps, with all ranks here. Every "
+                   "whole steps, with all ranks here. switch: how many numbers a switch on this machine "
+                   "adds, which takes no "
+                   "option but --json. Every "
                    "result is compared with one found another way: "
                    "exit status 1 "
                    "if one is wrong. A busy machine and a gate that is missed are reported, and exit 0.",
@@ -283,6 +286,7 @@ int cmd_bench(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
+    if (count && strcmp(argv[0], "switch") == 0) return bench_switch(json);
     tithe_bench_options wanted = {
         .rows = rows, .isa = isa, .rounds = (unsigned)rounds, .progress = show_progress};
     if (count && strcmp(argv[0], "codecs") == 0)
@@ -292,7 +296,7 @@ int cmd_bench(int argc, char **argv)
     else if (count && strcmp(argv[0], "exchange") == 0)
         wanted.suite = TITHE_BENCH_EXCHANGE;
     else if (count && strcmp(argv[0], "kernels") != 0)
-        return text_fail("There is no benchmark '%s'; there are kernels, codecs, tuner and exchange",
+        return text_fail("There is no benchmark '%s'; there are kernels, codecs, tuner, exchange and switch",
                          argv[0]);
 
     size_t size_list[MAX];

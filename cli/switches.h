@@ -11,6 +11,8 @@ typedef struct switch_library {
                           tithe_error *error);
     tithe_status (*attach)(tithe_comm *comm, const tithe_switch_options *options, tithe_error *error);
     const char *(*reason)(unsigned number);
+    tithe_status (*bench)(void (*report)(void *context, const tithe_switch_row *row), void *context,
+                          tithe_error *error);
 } switch_library;
 
 /* False: it cannot be loaded, and that was said. */

@@ -66,3 +66,10 @@ refused 'length' 'such as 2^20' "$TITHE" bench --n 2^20,x
 refused 'length 0' 'such as 2^20' "$TITHE" bench --n 0
 refused 'threads' 'from 1 to 256' "$TITHE" bench --threads 0
 finish
+
+# Measured on whatever else runs here: only that each backend has its rows, or says why not.
+works 'bench switch' "$TITHE" bench switch --json -
+json 'bench switch' "{row['name'] for row in $rows} >= {'switch.udp'}" \
+    "all({'name', 'n', 'data', 'seconds', 'values_per_second', 'gate', 'met'} <= set(row) for row in $rows)" \
+    "all(row['skipped'] or row['seconds'] > 0 and row['values_per_second'] > 0 for row in $rows)" \
+    "len([row for row in $rows if row['name'] == 'switch.udp']) == 5"
