@@ -57,7 +57,7 @@ static const char *refuse(const tithe_exchange_config *config)
         config->comm->local < config->comm->size) /* a server without ranks needs none */
         return "The scheme 'switch' needs to know where the switch is: start one with `tithe switch`, and "
                "take "
-               "`switch=HOST:PORT`.";
+               "`switch` HOST:PORT.";
     if (config->comm && config->comm->size > PACKET_WORKERS)
         return "A switch adds for up to 1024 ranks: take another scheme.";
     return NULL;

@@ -58,7 +58,7 @@ static tithe_status expect_trust(const switch_state *s, const net_address *at, t
     ti_net_write(at, text);
     return ti_fail(
         error, TITHE_E_ARGUMENT, 0,
-        "Everybody who reaches %s could add to the sums: take `key=FILE`, or `trusted` if nobody else "
+        "Everybody who reaches %s could add to the sums: take `key` FILE, or `trusted` if nobody else "
         "is there.",
         text);
 }
