@@ -165,6 +165,10 @@ TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *col
  * no way, since that would not know. */
 TITHE_API tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme,
                                                     const char *collective, tithe_error *error);
+/* Another codec, feedback, way back, scheme and collective, by options as tithe_exchange_open takes them; what is not named is
+ * the default, not what it was. The codec states its level. What was kept stays, and goes on under `feedback=ec`; under
+ * `scheme=dense` it goes with the next gradient, and nothing is left. Otherwise as above. */
+TITHE_API tithe_status tithe_exchange_switch_to(tithe_exchange *ex, const char *options, tithe_error *error);
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
  * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as

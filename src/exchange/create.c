@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "coll/coll.h"
 #include "exchange/buckets.h"
+#include "exchange/options.h"
 #include "feedback/kinds.h"
 #include "tuner/search.h"
 
@@ -66,8 +67,10 @@ static bool make_worker(const tithe_exchange *ex, const exchange_way *way, const
 {
     bool enough = true;
     if (framed) w->frame = exchange_room(way->capacity, 1, &enough);
-    if (way->feedback->keeps)
-        w->residual = slice ? (float *)slice : exchange_room(ex->n, sizeof(float), &enough);
+    if (slice)
+        w->residual = (float *)slice; /* kept or not: it may be needed again */
+    else if (way->feedback->keeps)
+        w->residual = exchange_room(ex->n, sizeof(float), &enough);
     return enough;
 }
 
@@ -277,6 +280,8 @@ void tithe_exchange_free(tithe_exchange *ex)
         free(ex->server.residual);
     }
     ti_exchange_opened_free(ex->opened);
+    if (ex->switched) ti_exchange_methods_free(ex->switched);
+    free(ex->switched);
     free(ex->workers);
     free(ex);
 }

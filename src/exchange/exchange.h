@@ -26,7 +26,8 @@ typedef struct exchange_worker {
     worker_state state;
     bool was_put;           /* in the last step */
     const tithe_cost *cost; /* of its messages */
-    float *residual;        /* feedback.h */
+    float *residual;        /* feedback.h; where there is one but nothing is kept, what was kept before */
+    bool owes;              /* of that, something is to go with the next gradient */
     uint8_t *frame;
     tithe_frame_info info;
     double level;                /* of the frame: tithe_call.level */
@@ -90,6 +91,7 @@ tithe_status ti_exchange_choose_collective(const tithe_exchange_config *c, size_
 
 struct exchange_buckets;
 struct exchange_opened;
+struct exchange_methods;
 void ti_exchange_opened_free(struct exchange_opened *opened); /* NULL is fine */
 
 struct tithe_exchange {
@@ -119,9 +121,10 @@ struct tithe_exchange {
     float *in_place; /* the one rank\'s own vector, where that is to become the update; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
-    struct exchange_opened *opened; /* what was made from text; NULL: all is the caller's (open.c) */
-    tithe_codec *raw;               /* all|raw, for what is not compressed */
-    size_t raw_bytes;               /* of its frames */
+    struct exchange_opened *opened;    /* what was made from text; NULL: all is the caller's (open.c) */
+    struct exchange_methods *switched; /* what it was switched to by text; NULL: it was not (switch.c) */
+    tithe_codec *raw;                  /* all|raw, for what is not compressed */
+    size_t raw_bytes;                  /* of its frames */
     float *aggregate; /* where the feedback aggregates: the mean of what all ranks sent so far */
     float *sum;       /* the server's */
     uint8_t *inbox;   /* inbox_size bytes for frames of other processes, where there are any */

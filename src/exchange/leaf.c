@@ -12,8 +12,17 @@
 /* A block that stays in the caches from the look at it to the copy. */
 enum { BLOCK = 1 << 13 };
 
+/* What was kept before, in units of the update, goes with the gradient. */
+static void pay(exchange_worker *w, double gamma, float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) x[i] += (float)((double)w->residual[i] / gamma);
+    if (n) memset(w->residual, 0, n * sizeof *w->residual);
+    w->owes = false;
+}
+
 /* A whole gradient counts as one raw frame, which is not written. */
-static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const float *g, tithe_error *error)
+static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const float *g, double gamma,
+                              tithe_error *error)
 {
     float *to = ex->vectors[w - ex->workers];
     for (size_t first = 0; first < ex->n; first += BLOCK) {
@@ -22,6 +31,7 @@ static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const floa
             return ti_exchange_expect_finite(g, ex->n, error);
         if (g != ex->in_place) memcpy(to + first, g + first, length * sizeof *g);
     }
+    if (w->owes) pay(w, gamma, g == ex->in_place ? ex->in_place : to, ex->n);
     w->info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
     if (ex->config.measure) w->energy = w->sent = ti_kernels()->sum_squares(g, ex->n);
     w->unsent = 0;
@@ -50,7 +60,7 @@ static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const 
     if (ex->lane_count == 1) call.pool = ex->put_pool; /* nobody else uses it now */
     w->reason = "";
     if (ex->scheme->whole)
-        status = put_whole(ex, w, g, error);
+        status = put_whole(ex, w, g, gamma, error);
     else if (ex->scheme->cuts)
         status = ti_shards_put(ex, w, l, g, gamma, call.pool, error);
     else if (ex->scheme->forms || ex->config.shared_level)

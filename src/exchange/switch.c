@@ -1,8 +1,9 @@
-/* switch.c - another collective or another scheme between two steps. What is kept stays, and so do the totals. */
+/* switch.c - another collective, another scheme or another codec between two steps. What is kept stays, and so do the totals. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exchange/exchange.h"
+#include "exchange/options.h"
 
 static tithe_status expect_rest(const tithe_exchange *ex, tithe_error *error)
 {
@@ -57,9 +58,11 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     size_t *lengths = to->lengths;
     to->lengths = from->lengths; /* which the shape of the step points into */
     from->lengths = lengths;
-    void *state = to->up.tuner_state;
-    to->up.tuner_state = from->up.tuner_state;
-    from->up.tuner_state = state;
+    if (to->up.tuner == from->up.tuner) {
+        void *state = to->up.tuner_state;
+        to->up.tuner_state = from->up.tuner_state;
+        from->up.tuner_state = state;
+    }
     to->stepped = from->stepped;
     to->sliced = from->sliced;
     to->back_given = from->back_given;
@@ -67,12 +70,14 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     to->number = from->number;
     to->put_pool = from->put_pool;
     to->opened = from->opened;
+    to->switched = from->switched;
     to->step = from->step;
     to->gamma = from->gamma;
     to->totals = from->totals;
     to->last = from->last;
     from->sliced = true; /* what it kept is no longer its own */
     from->opened = NULL;
+    from->switched = NULL;
 }
 
 /* What owners, or the server, kept of the sums goes to what ranks kept of their own, so that the next scheme sends it. Copies of
@@ -81,7 +86,7 @@ static void give_back(tithe_exchange *ex, const tithe_scheme *to)
 {
     const tithe_comm *comm = ex->config.comm;
     float *of_sum = ex->server.residual;
-    if (!of_sum || (ex->scheme->served && to->served)) return;
+    if (!of_sum || !ex->down.feedback->keeps || (ex->scheme->served && to->served)) return;
     for (unsigned i = 0; ex->scheme->cuts && i < comm->local; i++) {
         size_t begin;
         const size_t count = tithe_exchange_owned(ex, comm->first + i, 0, &begin);
@@ -108,6 +113,8 @@ static tithe_status replace(tithe_exchange *ex, const tithe_exchange_config *c, 
     if (status) return status;
     give_back(ex, made->scheme);
     hand_over(ex, made);
+    for (unsigned i = 0; i < local; i++)
+        made->workers[i].owes = made->scheme->whole && made->workers[i].residual;
     const tithe_exchange old = *ex;
     *ex = *made;
     *made = old;
@@ -117,29 +124,63 @@ static tithe_status replace(tithe_exchange *ex, const tithe_exchange_config *c, 
     return TITHE_OK;
 }
 
-/* Memory of the way back belongs to the exchange, and buckets share it. And what is in it must find a place. */
-static tithe_status expect_room(const tithe_exchange *ex, const tithe_exchange_config *c, tithe_error *error)
+/* Memory of the way back belongs to the exchange, and buckets share it; likewise that of ranks. And what is in it must find a
+ * place: under a scheme that sends everything it goes with the next gradient. */
+static tithe_status expect_room(const tithe_exchange *ex, const tithe_exchange_config *c,
+                                const tithe_scheme *scheme, tithe_error *error)
 {
-    const bool has = ex->server.residual != NULL, alone = !ex->buckets && !ex->sliced;
-    if (has && !c->feedback->keeps)
+    const tithe_feedback *from = ex->config.feedback, *to = c->feedback;
+    const bool alone = !ex->buckets && !ex->sliced;
+    const bool kept = ex->config.comm->local && ex->workers[0].residual;
+    if (ex->server.residual && !kept)
         return ti_fail(error, TITHE_E_SPEC, 0,
                        "What was kept on the way back could not be sent under another scheme without "
                        "`feedback=ec`: open another "
                        "exchange.");
-    if (alone || has == c->downlink_feedback->keeps) return TITHE_OK;
-    return ti_fail(
-        error, TITHE_E_SPEC, 0,
-        "Buckets cannot change to a scheme that keeps more or less on the way back: open another exchange.");
+    if ((from->aggregates || to->aggregates) && from != to)
+        return ti_fail(error, TITHE_E_SPEC, 0, "What '%s' keeps is of no use to '%s': open another exchange.",
+                       from->name, to->name);
+    if (kept && !to->keeps && !scheme->whole)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "What was kept would never be sent: take `feedback=ec`, or `scheme=dense`, which "
+                       "sends it with the next gradient.");
+    if (alone || ((ex->server.residual || !c->downlink_feedback->keeps) && (kept || !to->keeps)))
+        return TITHE_OK;
+    return ti_fail(error, TITHE_E_SPEC, 0,
+                   "Buckets cannot change to what keeps more than before: open another exchange.");
 }
 
+static tithe_status change(tithe_exchange *ex, const tithe_exchange_config *asked, tithe_error *error);
+
 /* One that is made of others: it sends nothing itself, but speaks for them. */
-static tithe_status replace_parts(tithe_exchange *ex, const tithe_exchange_config *c,
-                                  const exchange_choice *choice, tithe_error *error)
+static tithe_status replace_parts(tithe_exchange *ex, const tithe_exchange_config *asked,
+                                  const tithe_exchange_config *c, const exchange_choice *choice,
+                                  tithe_error *error)
 {
     tithe_status status = TITHE_OK;
-    for (unsigned i = 0; i < ti_exchange_parts(ex) && !status; i++)
-        status = tithe_exchange_switch_scheme(ti_exchange_part(ex, i), c->scheme, c->collective, error);
+    for (unsigned i = 0; i < ti_exchange_parts(ex) && !status; i++) {
+        tithe_exchange *part = ti_exchange_part(ex, i);
+        tithe_exchange_config of_part = part->config;
+        of_part.codec = asked->codec;
+        of_part.tuner = asked->tuner;
+        of_part.shared_level = asked->shared_level;
+        of_part.feedback = asked->feedback;
+        of_part.downlink = asked->downlink;
+        of_part.downlink_feedback = asked->downlink_feedback;
+        of_part.downlink_tuner = asked->downlink_tuner;
+        of_part.scheme = asked->scheme;
+        of_part.collective = asked->collective;
+        of_part.leader = asked->leader;
+        status = change(part, &of_part, error);
+    }
     if (status) return status;
+    ex->config.codec = c->codec;
+    ex->config.tuner = c->tuner;
+    ex->config.shared_level = c->shared_level;
+    ex->config.feedback = c->feedback;
+    ex->config.downlink = c->downlink;
+    ex->config.downlink_feedback = c->downlink_feedback;
+    ex->config.downlink_tuner = c->downlink_tuner;
     ex->scheme = choice->scheme;
     memcpy(ex->scheme_params, choice->params, sizeof choice->params);
     ex->collective = choice->collective;
@@ -147,11 +188,27 @@ static tithe_status replace_parts(tithe_exchange *ex, const tithe_exchange_confi
     return TITHE_OK;
 }
 
+/* To what the caller asked for: choices that nobody named are still open. */
+static tithe_status change(tithe_exchange *ex, const tithe_exchange_config *asked, tithe_error *error)
+{
+    tithe_exchange_config c = *asked;
+    exchange_choice choice;
+    tithe_status status = expect_rest(ex, error);
+    if (!status) status = ti_exchange_choose(&c, ex->n, &choice, error);
+    if (!status) status = expect_no_server(ex, choice.scheme, error);
+    if (!status) status = expect_room(ex, &c, choice.scheme, error);
+    if (!status) status = ex->buckets ? replace_parts(ex, asked, &c, &choice, error) : replace(ex, &c, error);
+    if (status) return status;
+    ex->config.scheme = ex->scheme->name; /* names that outlive the caller's */
+    ex->config.leader = ti_exchange_leader_name(ex);
+    ex->config.collective = ex->collective_name;
+    return TITHE_OK;
+}
+
 tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme, const char *collective,
                                           tithe_error *error)
 {
     tithe_exchange_config c = ex->config;
-    exchange_choice choice;
     c.scheme = scheme;
     c.collective = collective;
     c.leader = NULL;       /* of the scheme that there was, */
@@ -160,14 +217,78 @@ tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme
         c.downlink_feedback = NULL;
         c.downlink_tuner = NULL;
     }
-    tithe_status status = expect_rest(ex, error);
-    if (!status) status = ti_exchange_choose(&c, ex->n, &choice, error);
-    if (!status) status = expect_no_server(ex, choice.scheme, error);
-    if (!status) status = expect_room(ex, &c, error);
-    if (!status) status = ex->buckets ? replace_parts(ex, &c, &choice, error) : replace(ex, &c, error);
-    if (status) return status;
-    ex->config.scheme = ex->scheme->name; /* names that outlive the caller's */
-    ex->config.leader = ti_exchange_leader_name(ex);
-    ex->config.collective = ex->collective_name;
+    return change(ex, &c, error);
+}
+
+/* ---- another codec ------------------------------------------------------------------------------------------- */
+
+/* "codec=...;scheme=...": of the options of an exchange those that say how messages are made and sent. */
+static tithe_status expect_keys(const char *options, tithe_error *error)
+{
+    static const char list[] = "codec, feedback, downlink, downlink-feedback, scheme, collective and leader";
+    static const char *const keys[] = {"codec",  "feedback",   "downlink", "downlink-feedback",
+                                       "scheme", "collective", "leader"};
+    for (const char *at = options; *at; at += strcspn(at, ";"), at += *at == ';') {
+        const size_t length = strcspn(at, "=;");
+        bool known = false;
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            known = known || (strlen(keys[i]) == length && memcmp(keys[i], at, length) == 0);
+        if (!known)
+            return ti_fail(error, TITHE_E_SPEC, (size_t)(at - options),
+                           "'%.*s' cannot change between two steps: %s can.",
+                           (int)(length < 40 ? length : 40), at, list);
+    }
     return TITHE_OK;
+}
+
+static tithe_status switch_to(tithe_exchange *ex, char *text, exchange_methods *m, tithe_error *error)
+{
+    exchange_options o = {0};
+    tithe_status status = tithe_options_read(ti_exchange_option_table, text, &o, error);
+    if (!status)
+        status =
+            ti_exchange_find(o.codec, o.feedback, NULL, o.scheme, o.downlink, o.downlink_feedback, m, error);
+    if (!status && m->tuner->tunes)
+        status = ti_fail(error, TITHE_E_SPEC, 0, "The codec '%.80s' has to state its level.", o.codec);
+    if (status) return status;
+    tithe_exchange_config c = ex->config;
+    c.codec = m->codec;
+    if (c.tuner->tunes) c.tuner = m->tuner;
+    c.shared_level = false;
+    c.feedback = m->feedback;
+    c.downlink = m->downlink;
+    c.downlink_feedback = m->downlink_feedback;
+    c.downlink_tuner = m->downlink_tuner;
+    c.scheme = o.scheme;
+    c.collective = o.collective;
+    c.leader = o.leader;
+    status = change(ex, &c, error);
+    if (!status) ex->back_given = m->downlink != NULL;
+    for (unsigned i = 0; i < ti_exchange_parts(ex); i++) ti_exchange_part(ex, i)->back_given = ex->back_given;
+    return status;
+}
+
+tithe_status tithe_exchange_switch_to(tithe_exchange *ex, const char *options, tithe_error *error)
+{
+    if (!ex || !options) return ti_fail(error, TITHE_E_ARGUMENT, 0, "An exchange and options are needed.");
+    tithe_status status = expect_keys(options, error);
+    if (status) return status;
+    const size_t size = strlen(options) + 1;
+    char *text = malloc(size);
+    exchange_methods *m = calloc(1, sizeof *m);
+    if (text && m) {
+        memcpy(text, options, size);
+        status = switch_to(ex, text, m, error);
+    } else {
+        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for another codec.");
+    }
+    free(text);
+    exchange_methods *old = m;
+    if (!status) { /* what there was is no longer in use */
+        old = ex->switched;
+        ex->switched = m;
+    }
+    if (old) ti_exchange_methods_free(old);
+    free(old);
+    return status;
 }
