@@ -170,6 +170,22 @@ TITHE_API tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const ch
  * `scheme=dense` it goes with the next gradient, and nothing is left. Otherwise as above. */
 TITHE_API tithe_status tithe_exchange_switch_to(tithe_exchange *ex, const char *options, tithe_error *error);
 
+/* Under a tuner that steers: the link as it is known, in place of what messages tell of it, and the seconds that a step takes
+ * besides. Between two steps, and the same on all ranks; it may change the setting. Otherwise nothing happens. */
+TITHE_API tithe_status tithe_exchange_tell_link(tithe_exchange *ex, const tithe_link *link, double compute,
+                                                tithe_error *error);
+
+/* How the next step will be made, as options for tithe_exchange_switch_to, and why; and how often that has changed. */
+typedef struct tithe_steering {
+    size_t size;                  /* sizeof(tithe_steering), set by whoever asks: so much is filled in */
+    const char *options, *reason; /* good until the next step */
+    unsigned changes;
+} tithe_steering;
+/* False: nobody steers. */
+TITHE_API bool tithe_exchange_steering(const tithe_exchange *ex, tithe_steering *now);
+/* With which options it would have made all steps so far, as far as is known by now. False: nobody knows. */
+TITHE_API bool tithe_exchange_hindsight(const tithe_exchange *ex, char *options, size_t room);
+
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
  * on a lane of its own. gamma is the step size; it must be the same on all ranks. With a shared level, g must stay as
  * it is until finish. */

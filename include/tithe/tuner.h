@@ -56,6 +56,45 @@ typedef struct tithe_tuner_plan {
     const char *collective; /* as for tithe_exchange_switch; NULL: as it is, or the default of a new scheme */
 } tithe_tuner_plan;
 
+/* ---- tuners that steer: codec, level, scheme and collective at once ---------------------------------------- */
+
+/* One way to make a step, as the exchange offers it. */
+enum { TITHE_SETTING_TEXT = 256 };
+typedef struct tithe_setting {
+    char options[TITHE_SETTING_TEXT]; /* as for tithe_exchange_switch_to (exchange.h) */
+    double keep;                      /* share of its numbers that a rank sends; 1: all of them */
+    bool whole;                       /* gradients as they are: nothing is compressed, and nothing kept */
+    /* How long what is not sent waits: `waits` times what it does under top-k with raw values that all ranks get from each
+     * other, at the same keep; and `lag` steps whatever the vector is, where all numbers are sent, but not exactly. */
+    double waits, lag;
+    /* Of a step: transfer = rounds * latency + bytes / bandwidth; and codec work (rounds.h). */
+    double rounds, bytes, encoded, decoded, formed;
+} tithe_setting;
+
+/* What is known after so many steps, the same on all ranks. NAN: not known. */
+typedef struct tithe_view {
+    uint32_t step;
+    size_t n;
+    unsigned ranks;
+    const tithe_setting *settings;
+    size_t count, now;     /* how many there are, and which one is in use */
+    const double *seconds; /* of a step with each of them, compute included, on the link as it is */
+    /* |v|_1^2 / |v|_2^2 of a rank's gradient, and of what it has to send: how many entries it is made of. */
+    double spread, spread_kept;
+    /* What a step gained of the loss, lately: the mean of <g_t, u_(t-1)> over the ranks, with u the update. And what it would
+     * gain if nothing was kept: <g, e>, of the means over the ranks. */
+    double descent, behind;
+    double behind_error; /* of the latter, which is an estimate: one standard deviation */
+    bool fresh;          /* all of this was seen just now, and not before */
+} tithe_view;
+
+typedef struct tithe_order {
+    size_t take; /* place in settings */
+    bool
+        settled; /* nothing that ranks could see would change it, so they need not look until the link changes */
+    char reason[160]; /* in a few words; "" where nothing changes */
+} tithe_order;
+
 typedef struct tithe_tuner {
     const char *name, *summary, *paper; /* paper NULL: of no paper */
     const tithe_param *params;          /* NULL: none */
@@ -72,6 +111,12 @@ typedef struct tithe_tuner {
                          tithe_error *error);
     void (*close)(void *state); /* not NULL where `open` is not */
     void (*after)(void *state, const tithe_tuner_step *step, tithe_tuner_plan *plan);
+    /* Chooses among settings, before the first step and after some of the others; `choose` is not asked then, since every
+     * setting states its level. The same numbers have to lead to the same choice on every machine. NULL: it does not steer. */
+    void (*steer)(void *state, const tithe_view *view, tithe_order *order);
+    /* Which setting it would have taken from the start, as far as is known now: `seconds` are means over the run. NULL: nobody
+     * knows. */
+    size_t (*hindsight)(const void *state, const tithe_view *view);
     /* As numbers, for a checkpoint: returns how many, and copies them if there is a place. Both or none. */
     size_t (*save)(const void *state, double *numbers);
     void (*load)(void *state, const double *numbers);

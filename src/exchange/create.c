@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "coll/coll.h"
 #include "exchange/buckets.h"
+#include "exchange/control.h"
 #include "exchange/options.h"
 #include "feedback/kinds.h"
 #include "tuner/search.h"
@@ -245,8 +246,8 @@ static tithe_status expect_layers(const tithe_exchange_config *c, size_t n, tith
                    n);
 }
 
-tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
-                                   tithe_error *error)
+static tithe_status create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                           tithe_error *error)
 {
     const size_t count =
         config && config->bucket_bytes
@@ -269,9 +270,44 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     return status;
 }
 
+/* Under a tuner that steers: with memory for everything that any setting keeps, and then as the first one has it. */
+static tithe_status create_steered(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                                   tithe_error *error)
+{
+    exchange_methods all;
+    tithe_exchange *made = NULL;
+    tithe_status status = ti_control_refuse(config, error);
+    if (!status) status = ti_exchange_find("all|natural", "ec", "fixed", "shards", NULL, NULL, &all, error);
+    if (status) return status;
+    tithe_exchange_config c = *config;
+    c.codec = all.codec;
+    c.feedback = all.feedback;
+    c.tuner = all.tuner;
+    c.tuner_params = NULL;
+    c.scheme = "shards";
+    c.collective = NULL;
+    status = create(&c, n, &made, error);
+    if (!status) status = ti_control_open(made, config, error);
+    ti_exchange_methods_free(&all);
+    if (status)
+        tithe_exchange_free(made);
+    else
+        *ex = made;
+    return status;
+}
+
+tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                                   tithe_error *error)
+{
+    const bool whole = config && config->size >= sizeof *config && config->comm && config->codec && ex;
+    return whole && config->tuner && config->tuner->steer ? create_steered(config, n, ex, error)
+                                                          : create(config, n, ex, error);
+}
+
 void tithe_exchange_free(tithe_exchange *ex)
 {
     if (!ex) return;
+    ti_control_close(ex->control);
     if (ex->kind) ex->kind->close(ex);
     for (unsigned i = 0; ex->workers && !ex->sliced && i < ex->config.comm->local; i++)
         free(ex->workers[i].residual);

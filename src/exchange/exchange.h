@@ -92,6 +92,7 @@ tithe_status ti_exchange_choose_collective(const tithe_exchange_config *c, size_
 struct exchange_buckets;
 struct exchange_opened;
 struct exchange_methods;
+struct exchange_control;
 void ti_exchange_opened_free(struct exchange_opened *opened); /* NULL is fine */
 
 struct tithe_exchange {
@@ -122,6 +123,7 @@ struct tithe_exchange {
     exchange_lane *lanes;
     unsigned lane_count;
     struct exchange_opened *opened;    /* what was made from text; NULL: all is the caller's (open.c) */
+    struct exchange_control *control;  /* NULL: nobody steers, or it is a bucket (control.h) */
     struct exchange_methods *switched; /* what it was switched to by text; NULL: it was not (switch.c) */
     tithe_codec *raw;                  /* all|raw, for what is not compressed */
     size_t raw_bytes;                  /* of its frames */

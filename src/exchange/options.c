@@ -46,11 +46,14 @@ static tithe_status find_way(const char *spec, const char *feedback, const char 
                              const tithe_feedback **keeper, const tithe_tuner **chooser, double *params,
                              tithe_codec **codec, tithe_error *error)
 {
+    const tithe_tuner *known = NULL;
+    if (tuner && !feedback && !tithe_tuner_find(tuner, &known, NULL, NULL) && known->steer) feedback = "ec";
     tithe_status status = look_at(spec, &feedback, &tuner, error);
     if (!status) status = tithe_feedback_find(feedback, keeper, NULL, error);
     if (!status) status = tithe_tuner_find(tuner, chooser, params, error);
     if (!status)
-        status = make_codec(spec, (*keeper)->contracts || (*chooser)->tunes, (*chooser)->tunes, codec, error);
+        status = make_codec(spec, (*keeper)->contracts || (*chooser)->tunes,
+                            (*chooser)->tunes || (*chooser)->steer, codec, error);
     return status;
 }
 

@@ -71,6 +71,7 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     to->put_pool = from->put_pool;
     to->opened = from->opened;
     to->switched = from->switched;
+    to->control = from->control;
     to->step = from->step;
     to->gamma = from->gamma;
     to->totals = from->totals;
@@ -78,6 +79,7 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     from->sliced = true; /* what it kept is no longer its own */
     from->opened = NULL;
     from->switched = NULL;
+    from->control = NULL;
 }
 
 /* What owners, or the server, kept of the sums goes to what ranks kept of their own, so that the next scheme sends it. Copies of

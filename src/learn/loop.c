@@ -268,6 +268,14 @@ static double mean_loss(run *r)
     return sum / r->share->workers;
 }
 
+/* On a network that is computed the link is known. */
+static tithe_status tell_link(run *r, tithe_error *error)
+{
+    if (!r->clock.network.phases) return TITHE_OK;
+    const network_phase *phase = ti_network_at(&r->clock.network, r->epochs);
+    return tithe_exchange_tell_link(r->exchange, &phase->link, r->clock.network.compute, error);
+}
+
 /* The virtual clock: what this step would have taken on the network of its epoch. */
 static void advance_clock(run *r)
 {
@@ -279,7 +287,9 @@ static void advance_clock(run *r)
 
 static tithe_status take_step(run *r, tithe_error *error)
 {
-    const tithe_status status = exchange_gradients(r, error);
+    tithe_status status = tell_link(r, error);
+    ti_run_record_change(r);
+    if (!status) status = exchange_gradients(r, error);
     if (status) return status;
     if (r->momentum_next) {
         double *before = r->momentum;

@@ -108,6 +108,7 @@ typedef struct run {
     double first_loss;
     double gamma;
     bool reached;
+    unsigned changes; /* of the setting, that were written down */
     tithe_link_estimate link; /* what messages say about it; the same on all processes */
     tithe_trace_record last;
 
@@ -132,6 +133,8 @@ void ti_run_count(run *r);
 double ti_run_loss(run *r, const double *x, size_t *correct);
 bool ti_run_classifies(const run *r);
 tithe_status ti_run_record(run *r, double loss, tithe_error *error);
+/* Another setting, if there is one, without a loss. */
+void ti_run_record_change(run *r);
 
 /* Codecs, feedback, tuner and cost from the options; then an exchange for n numbers (run_exchange.c). */
 tithe_status ti_run_codecs(run *r, tithe_error *error);

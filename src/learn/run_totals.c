@@ -179,6 +179,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .scheme = e.scheme,
         .collective = e.collective,
         .reason = e.reason,
+        .setting = "",
     };
     if (r->clock.network.phases) { /* all times are that network's */
         r->last.seconds = r->clock.compute + r->clock.transfer;
@@ -187,4 +188,27 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     }
     if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_ask_to_stop(r);
     return TITHE_OK;
+}
+
+/* One line for each change. What it costs to know the loss is left to the records. */
+void ti_run_record_change(run *r)
+{
+    tithe_steering now = {.size = sizeof now};
+    if (!tithe_exchange_steering(r->exchange, &now) || now.changes == r->changes) return;
+    r->changes = now.changes;
+    enum {
+        NUMBERS = offsetof(tithe_trace_record, scheme) / sizeof(double)
+    }; /* all that stands before the texts */
+    union {
+        tithe_trace_record record;
+        double numbers[NUMBERS];
+    } line;
+    for (size_t i = 0; i < NUMBERS; i++) line.numbers[i] = NAN;
+    line.record.step = (double)r->step;
+    line.record.epochs = r->epochs;
+    line.record.seconds = r->clock.network.phases ? r->clock.compute + r->clock.transfer : ti_run_seconds(r);
+    line.record.scheme = line.record.collective = "";
+    line.record.reason = now.reason;
+    line.record.setting = now.options;
+    if (r->o->record && !r->o->record(r->o->context, &line.record)) ti_run_ask_to_stop(r);
 }

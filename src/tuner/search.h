@@ -145,6 +145,6 @@ static inline double water_moment(const top_sums *total, const top_sums *exact, 
     return exact->s2 + (rest > 0 ? rest * rest / (budget - exact->count) : 0);
 }
 
-extern const tithe_tuner ti_tuner_fixed, ti_tuner_cat;
+extern const tithe_tuner ti_tuner_fixed, ti_tuner_cat, ti_tuner_auto;
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "tuner/search.h"
 
-static const tithe_tuner *const tuners[] = {&ti_tuner_fixed, &ti_tuner_cat, NULL};
+static const tithe_tuner *const tuners[] = {&ti_tuner_fixed, &ti_tuner_cat, &ti_tuner_auto, NULL};
 
 const tithe_tuner *const *tithe_tuners(void)
 {
