@@ -3,11 +3,26 @@
 #include <stdlib.h>
 
 #include "files.h"
+#include "flags.h"
 #include "processes.h"
 #include "text.h"
 #include "train_facts.h"
 #include "train_run.h"
 #include "verbs.h"
+
+/* How steps were made, and what to type for one that needs no choice. */
+static void print_steering(const tithe_train_result *r, const train_settings *s)
+{
+    char flags[1024];
+    if (!*r->setting) return;
+    flags_list(r->setting, flags, sizeof flags);
+    printf("%s changed its mind %u time%s; the last setting is %s\n", r->facts.tuner, r->changes,
+           r->changes == 1 ? "" : "s", flags);
+    if (!*r->hindsight) return;
+    char *line = train_command_with("train", s->word_count, s->words, r->hindsight);
+    printf("from the start it would have taken: %s\n", line);
+    free(line);
+}
 
 static void print_outcome(const train_outcome *out, const train_settings *s)
 {
@@ -42,6 +57,7 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
     }
     if (r->target == TITHE_TARGET_MISSED) printf("the target was not reached\n");
     if (r->stopped) printf("stopped by hand\n");
+    print_steering(r, s);
     printf("model %s\n", r->model_hash);
     if (s->report) printf("report %s\n", s->report);
 }
@@ -132,6 +148,8 @@ int cmd_train(int argc, char **argv)
 {
     train_catch_interrupt(false);
     train_settings s = train_settings_defaults();
+    s.words = argv;
+    s.word_count = argc;
     char *line = train_command("train", argc, argv);
     int status = EXIT_BAD;
     if (read_options(&s, argc, argv, &status)) {

@@ -15,6 +15,8 @@ typedef struct train_settings {
     uint64_t local;                      /* start so many zmq workers, and the server, here */
     double deadline;
     const char *trace, *report, *json;
+    char **words; /* as they were typed */
+    int word_count;
 } train_settings;
 
 train_settings train_settings_defaults(void);

@@ -100,8 +100,12 @@ static void print_facts(const tithe_train_facts *f, const train_settings *s)
     if (!isnan(c->sigma_star)) printf("; sigma*^2 = %.3g, zeta*^2 = %.3g", c->sigma_star, c->zeta_star);
     printf("\n");
     if (!isnan(f->optimum)) printf("minimum %.10g, certified to %.1g\n", f->optimum, f->optimum_slack);
-    printf("%s up, %s back, feedback %s, scheme %s over %s, step size %.4g\n", f->codec,
-           *f->downlink ? f->downlink : "all|raw", f->feedback, f->scheme, f->collective, f->step_size);
+    if (f->settings)
+        printf("%s chooses codec, level, scheme and collective among %u settings, step size %.4g\n", f->tuner,
+               f->settings, f->step_size);
+    else
+        printf("%s up, %s back, feedback %s, scheme %s over %s, step size %.4g\n", f->codec,
+               *f->downlink ? f->downlink : "all|raw", f->feedback, f->scheme, f->collective, f->step_size);
     const tithe_unified *u = &f->unified;
     if (!isnan(u->A)) {
         printf("A = %.4g, B = %.4g, C = %.4g, ", u->A, u->B, u->C);
@@ -167,7 +171,7 @@ static bool at_progress(void *context, const char *what, double done)
 static void end_facts(listener *l)
 {
     const tithe_train_result *r = &l->out->result;
-    facts(l, r, "accuracy speedup_mean speedup_least model_hash");
+    facts(l, r, "accuracy speedup_mean speedup_least model_hash changes hindsight");
     if (r->stopped) fact(l, "ended", "stopped by hand");
     if (l->out->status != TITHE_E_DIVERGED) return;
     char why[2 * sizeof l->out->error.text];
@@ -221,6 +225,41 @@ void train_outcome_free(train_outcome *out)
 }
 
 /* ---- the command --------------------------------------------------------------------------------------- */
+
+/* Does this word say how messages are made, and so was the tuner's to choose? Its value may be the next word. */
+static bool is_chosen(const char *word, bool *takes_next)
+{
+    static const char *const chosen[] = {"--tuner",    "--codec",  "--feedback",   "--downlink", "--downlink-feedback",
+                                         "--scheme",   "--leader", "--collective", "--level",    "--replay"};
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+        const size_t length = strlen(chosen[i]);
+        if (strncmp(word, chosen[i], length) != 0 || (word[length] && word[length] != '=')) continue;
+        *takes_next = !word[length];
+        return true;
+    }
+    return false;
+}
+
+char *train_command_with(const char *verb, int argc, char **argv, const char *options)
+{
+    char flags[1024];
+    flags_list(options, flags, sizeof flags);
+    size_t room = strlen(verb) + strlen(flags) + 16;
+    for (int i = 0; i < argc; i++) room += 4 * strlen(argv[i]) + 4;
+    char *line = text_memory(room);
+    size_t used = (size_t)snprintf(line, room, "tithe %s", verb);
+    for (int i = 0; i < argc; i++) {
+        bool takes_next = false;
+        if (is_chosen(argv[i], &takes_next)) {
+            i += takes_next;
+            continue;
+        }
+        line[used++] = ' ';
+        used += flags_quote(argv[i], strlen(argv[i]), line + used, room - used);
+    }
+    snprintf(line + used, room - used, " %s", flags);
+    return line;
+}
 
 char *train_command(const char *verb, int argc, char **argv)
 {

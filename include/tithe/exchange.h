@@ -180,6 +180,7 @@ typedef struct tithe_steering {
     size_t size;                  /* sizeof(tithe_steering), set by whoever asks: so much is filled in */
     const char *options, *reason; /* good until the next step */
     unsigned changes;
+    unsigned settings; /* that there are to choose from */
 } tithe_steering;
 /* False: nobody steers. */
 TITHE_API bool tithe_exchange_steering(const tithe_exchange *ex, tithe_steering *now);

@@ -211,6 +211,7 @@ typedef struct tithe_train_facts {
     char codec[256], downlink[256], tuner[120], cost[1024]; /* specs; downlink "": all|raw */
     unsigned buckets;                                       /* messages of a worker in a step */
     size_t raw_bytes;                                       /* of one uncompressed message */
+    unsigned settings; /* among which the tuner chooses (tuner.h); 0: it does not steer */
 } tithe_train_facts;
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
@@ -238,6 +239,10 @@ typedef struct tithe_train_result {
     tithe_complexity complexity;
     double *x; /* the final iterate, if the caller gave room (it is not allocated here); may be NULL */
     size_t x_room;
+    /* Under a tuner that steers: the last setting, as options for tithe_exchange_switch_to, what it would have taken from the start,
+     * and how often it changed. */
+    char setting[TITHE_SETTING_TEXT], hindsight[TITHE_SETTING_TEXT];
+    unsigned changes;
 } tithe_train_result;
 
 /* Does what the options name exist, and go together? As far as can be told without a look at the data. */

@@ -62,7 +62,7 @@ static tithe_status take(tithe_exchange *ex, size_t place, const char *reason, t
     const tithe_status status = tithe_exchange_switch_to(ex, c->settings.all[place].options, error);
     if (status) return status;
     c->now = place;
-    c->changes++;
+    c->changes += ex->step > 0; /* before, it was none that a step was made with */
     memcpy(c->reason, reason, sizeof c->reason);
     c->reason[sizeof c->reason - 1] = 0;
     return TITHE_OK;
@@ -258,7 +258,8 @@ bool tithe_exchange_steering(const tithe_exchange *ex, tithe_steering *now)
     sized_copy(now, &(tithe_steering){.size = sizeof *now,
                                       .options = c->settings.all[c->now].options,
                                       .reason = c->reason,
-                                      .changes = c->changes});
+                                      .changes = c->changes,
+                                      .settings = (unsigned)c->settings.count});
     return true;
 }
 

@@ -283,6 +283,8 @@ static void fill_facts(run *r)
     snprintf(f->cost, sizeof f->cost, "%s", tithe_cost_spec(r->costs[0]));
     f->raw_bytes = r->exchange->raw_bytes;
     f->buckets = tithe_exchange_buckets(r->exchange);
+    tithe_steering now = {.size = sizeof now};
+    if (tithe_exchange_steering(r->exchange, &now)) f->settings = now.settings;
 }
 
 /* From the handshake to the numbers that steps are made of. */

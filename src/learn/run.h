@@ -108,7 +108,7 @@ typedef struct run {
     double first_loss;
     double gamma;
     bool reached;
-    unsigned changes; /* of the setting, that were written down */
+    unsigned changes; /* of the setting, that were written down, the first one among them */
     tithe_link_estimate link; /* what messages say about it; the same on all processes */
     tithe_trace_record last;
 

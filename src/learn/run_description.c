@@ -27,7 +27,7 @@ tithe_train_options ti_run_resolved(const run *r)
         o.batch = r->estimate.batch;
     }
     if (r->methods.downlink_feedback) o.downlink_feedback = r->methods.downlink_feedback->name;
-    if (!r->exchange) return o;
+    if (!r->exchange || r->methods.tuner->steer) return o; /* what it is now is no option */
     if (!o.downlink_feedback && !r->exchange->scheme->cuts) o.downlink_feedback = "none";
     o.scheme = r->exchange->scheme->name;
     o.collective = r->exchange->collective_name;

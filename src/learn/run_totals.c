@@ -194,8 +194,8 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
 void ti_run_record_change(run *r)
 {
     tithe_steering now = {.size = sizeof now};
-    if (!tithe_exchange_steering(r->exchange, &now) || now.changes == r->changes) return;
-    r->changes = now.changes;
+    if (!tithe_exchange_steering(r->exchange, &now) || now.changes + 1 == r->changes) return;
+    r->changes = now.changes + 1;
     enum {
         NUMBERS = offsetof(tithe_trace_record, scheme) / sizeof(double)
     }; /* all that stands before the texts */
