@@ -69,6 +69,8 @@ typedef struct tithe_setting {
     double waits, lag;
     /* Of a step: transfer = rounds * latency + bytes / bandwidth; and codec work (rounds.h). */
     double rounds, bytes, encoded, decoded, formed;
+    double codec;    /* seconds of that work, as far as it was timed; 0 on a network that is computed */
+    unsigned family; /* settings of one family differ in level, scheme and collective alone */
 } tithe_setting;
 
 /* What is known after so many steps, the same on all ranks. NAN: not known. */

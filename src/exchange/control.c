@@ -14,6 +14,7 @@
 #include "base/spec.h"
 #include "coll/coll.h"
 
+static const double MOVED = 0.1;  /* of the time of a step: a link that is another one */
 static const double SHARE = 0.03; /* of the time, for check-ins */
 enum { APART = 5, GROWS = 8 }; /* steps between two of them: at least so many, and one part of all so far */
 
@@ -50,7 +51,8 @@ static void price(exchange_control *c)
     const tithe_link *link = is_known(&c->link) ? &c->link : &fast;
     for (size_t i = 0; i < c->settings.count; i++) {
         const tithe_setting *s = &c->settings.all[i];
-        c->seconds[i] = c->compute + s->rounds * link->latency + s->bytes / link->bandwidth;
+        const double transfer = s->rounds * link->latency + s->bytes / link->bandwidth;
+        c->seconds[i] = c->compute + s->codec + c->right * transfer;
     }
 }
 
@@ -137,6 +139,19 @@ static tithe_status expect_agreement(const tithe_exchange *ex, const float *all,
     return ti_fail(error, TITHE_E_MISMATCH, 0, "The ranks do not agree on how to make a step.");
 }
 
+/* What a step takes beside its messages and its codec, whatever they are: gradients, and waiting for those who are slow. */
+static void learn_compute(exchange_control *c, double seconds)
+{
+    if (!(seconds > 0) || !isfinite(seconds)) return;
+    price(c);
+    const tithe_setting *s = &c->settings.all[c->now];
+    const double transfer = (c->seconds[c->now] - c->compute - s->codec) / c->right;
+    const double most = 0.95 * seconds; /* that messages can have taken, whatever the link seemed to be */
+    if (transfer > 0) c->right += (fmin(1, most / transfer) - c->right) / 2;
+    const double rest = fmax(seconds - s->codec - c->right * transfer, seconds - most);
+    c->compute = c->compute > 0 ? c->compute + (rest - c->compute) / 2 : rest;
+}
+
 static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
 {
     exchange_control *c = ex->control;
@@ -153,7 +168,9 @@ static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
         status = expect_agreement(ex, c->ranks[0].seen, error);
         c->view.fresh = true;
     }
-    c->since = 0;
+    if (!status && c->live) learn_compute(c, (double)c->ranks[0].seen[SEEN_SECONDS] / comm->size);
+    c->since = c->timed = 0;
+    c->step_seconds = 0;
     c->checked = c->looked = true;
     c->spent += check_in_seconds(ex);
     for (unsigned i = 0; i < comm->local; i++) c->ranks[i] = (control_rank){0};
@@ -164,6 +181,7 @@ tithe_status ti_control_after(tithe_exchange *ex, const float *update, tithe_err
 {
     exchange_control *c = ex->control;
     const bool due = c->step == c->next;
+    if (c->live) ti_control_time(c);
     c->took += c->seconds[c->now];
     for (size_t i = 0; i < c->settings.count; i++) c->so_far[i] += c->seconds[i];
     c->checked = false;
@@ -211,6 +229,11 @@ tithe_status ti_control_refuse(const tithe_exchange_config *config, tithe_error 
         why = "A tuner that steers chooses the way back, too: leave `downlink` out.";
     if (!why && config->shared_level)
         why = "A tuner that steers has one level for all ranks: leave `level` out.";
+    if (!why && config->taking_part && config->taking_part < config->comm->size)
+        why = "A tuner that steers needs every rank in every step: leave `clients` out.";
+    if (!why && config->deterministic && config->comm->local < config->comm->size)
+        why = "`deterministic` refuses a tuner that steers by what steps take: over a computed network it "
+              "does not.";
     if (!why && config->tuner->refuse) why = config->tuner->refuse(config->codec);
     return why ? ti_fail(error, TITHE_E_SPEC, 0, "%s", why) : TITHE_OK;
 }
@@ -226,6 +249,7 @@ tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *co
     ti_spec_defaults(tuner->params, own);
     c->tuner = tuner;
     c->link = (tithe_link){.latency = NAN, .bandwidth = NAN};
+    c->right = 1;
     tithe_status status = tuner->open ? tuner->open(config->codec, ex->n, own, &c->state, error) : TITHE_OK;
     const int low = ti_spec_find(tuner->params, "low"), high = ti_spec_find(tuner->params, "high");
     if (!status)
@@ -280,10 +304,13 @@ tithe_status tithe_exchange_tell_link(tithe_exchange *ex, const tithe_link *link
 {
     exchange_control *c = ex->control;
     if (!c) return TITHE_OK;
-    const bool same =
-        c->link.latency == link->latency && c->link.bandwidth == link->bandwidth && c->compute == compute;
-    if (same) return TITHE_OK;
+    const double before = c->seconds[c->now];
+    if (!is_known(link)) return TITHE_OK;
     c->link = *link;
-    c->compute = compute;
-    return decide(ex, error);
+    if (!c->live) c->compute = compute;
+    price(c);
+    const double moved = before > 0 ? c->seconds[c->now] / before : INFINITY;
+    const bool much =
+        moved > 1 + MOVED || moved < 1 - MOVED; /* otherwise it has time until the next check-in */
+    return much || ex->step == 0 ? decide(ex, error) : TITHE_OK;
 }

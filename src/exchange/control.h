@@ -7,9 +7,12 @@
 
 /* ---- the settings that there are (settings.c) ---------------------------------------------------------------- */
 
+enum { MAX_FAMILIES = 8 };
 typedef struct setting_list {
     tithe_setting *all;
     size_t count;
+    char family[MAX_FAMILIES][TITHE_SETTING_TEXT / 4]; /* a codec of each, with a level in the middle */
+    unsigned families;
 } setting_list;
 
 /* Everything that the codec of this exchange can do with every level, scheme and collective, and dense; for all|raw, whatever
@@ -27,6 +30,7 @@ enum {
     SEEN_SPREAD,
     SEEN_SPREAD_KEPT,
     SEEN_DESCENT,
+    SEEN_SECONDS,  /* of a step, where it is timed */
     SEEN_SKETCHES, /* from here on: a sketch of g, and one of what is kept */
     SKETCH = 32,
     SEEN = SEEN_SKETCHES + 2 * SKETCH
@@ -49,6 +53,7 @@ typedef struct exchange_control {
     size_t now;
     tithe_link link;    /* as it is now; NAN: not known */
     double compute;     /* seconds of a step besides messages */
+    double right;       /* what messages take over what the link says they do: at most 1 */
     tithe_view view;    /* as it was last */
     uint32_t next;      /* the step after which ranks tell each other what they saw */
     uint32_t since;     /* steps since they did */
@@ -59,6 +64,10 @@ typedef struct exchange_control {
     bool settled;       /* no check-in is needed for now */
     unsigned changes;
     char reason[160];
+    /* where steps are timed: when the last one ended, their sum and number since the last check-in, and what one usually takes */
+    bool live;
+    double left, step_seconds, usual;
+    unsigned timed;
     uint32_t step; /* which is being put */
     float *before; /* the update of the step before */
     control_rank *ranks;
@@ -71,6 +80,12 @@ tithe_status ti_control_refuse(const tithe_exchange_config *config, tithe_error 
 /* Of an exchange that was made for it, by what the caller's configuration says; takes the first setting. */
 tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *config, tithe_error *error);
 void ti_control_close(exchange_control *control); /* NULL is fine */
+
+/* After all ranks have agreed on what the exchange is, and before the first step (control_live.c): the link, as a few messages
+ * show it, and how fast codecs are here. Nothing where all ranks are in one process, or nobody steers. */
+tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error);
+/* A step has just ended. */
+void ti_control_time(exchange_control *control);
 
 /* Look at a rank's numbers [begin, begin + length) before they are put. Ranks may be looked at on several threads. */
 void ti_control_observe(tithe_exchange *ex, unsigned rank, const float *g, size_t begin, size_t length,

@@ -140,6 +140,7 @@ void ti_control_tell(const tithe_exchange *ex, unsigned local)
     r->seen[SEEN_SETTING] = (float)c->now;
     r->seen[SEEN_SPREAD] = r->g2 > 0 ? (float)(r->g1 * r->g1 / r->g2) : 0;
     r->seen[SEEN_SPREAD_KEPT] = r->x2 > 0 ? (float)(r->x1 * r->x1 / r->x2) : 0;
+    r->seen[SEEN_SECONDS] = c->timed ? (float)(c->step_seconds / c->timed) : 0;
     r->seen[SEEN_DESCENT] = c->since ? (float)(r->descent / c->since) : 0;
     for (unsigned i = SEEN_SKETCHES; i < SEEN; i++) r->seen[i] *= (float)sqrt(s.weight);
 }

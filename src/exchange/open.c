@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 #include "exchange/options.h"
 
 /* Everything that was made for it; it goes with the exchange. */
@@ -185,8 +185,12 @@ tithe_status tithe_exchange_open_layers(tithe_comm *comm, const char *options, c
         return status;
     }
     number(opened, comm->exchanges++);
-    *ex = opened;
-    return TITHE_OK;
+    status = ti_control_start(opened, error);
+    if (status)
+        tithe_exchange_free(opened);
+    else
+        *ex = opened;
+    return status;
 }
 
 tithe_status tithe_exchange_open(tithe_comm *comm, const char *options, size_t n, tithe_exchange **ex,

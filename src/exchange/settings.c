@@ -118,7 +118,7 @@ static tithe_status add(maker *m, const char *codec, const tithe_scheme *scheme,
     if (strlen(codec) > TITHE_SETTING_TEXT / 4 || (apart && scheme->served)) return TITHE_OK;
     tithe_setting *s = &m->list->all[m->list->count];
     exchange_methods methods;
-    *s = (tithe_setting){.keep = 1};
+    *s = (tithe_setting){.keep = 1, .family = m->list->families ? m->list->families - 1 : 0};
     write_options(codec, scheme, collective, s->options);
     const bool both = scheme->back && !scheme->cuts;
     tithe_status status = ti_exchange_find(codec, scheme->whole ? "none" : "ec", "fixed", scheme->name,
@@ -206,9 +206,13 @@ static bool has_share(const tithe_codec *codec)
 static tithe_status add_codec(maker *m, const tithe_codec *codec, double low, double high, tithe_error *error)
 {
     const char *spec = tithe_codec_spec(codec);
+    setting_list *list = m->list;
+    const bool open = has_share(codec) && !codec->has_level;
+    char *family = list->family[list->families < MAX_FAMILIES ? list->families++ : MAX_FAMILIES - 1];
+    snprintf(family, sizeof *list->family, "%s", spec);
+    if (open) write_level(spec, 0.01, family, sizeof *list->family);
     if (codec->selector->source == TITHE_INDICES_ALL) return add_all(m, spec, true, false, error);
-    if (has_share(codec) && !codec->has_level)
-        return add_levels(m, spec, codec->quantizer->common == TITHE_COMMON_MEAN, low, high, error);
+    if (open) return add_levels(m, spec, codec->quantizer->common == TITHE_COMMON_MEAN, low, high, error);
     return ti_fail(error, TITHE_E_SPEC, 0,
                    "A level that is a share has to be left open: take topk, mstopk or randk without keep= "
                    "and k=, not %s.",

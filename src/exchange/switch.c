@@ -133,7 +133,7 @@ static tithe_status expect_room(const tithe_exchange *ex, const tithe_exchange_c
 {
     const tithe_feedback *from = ex->config.feedback, *to = c->feedback;
     const bool alone = !ex->buckets && !ex->sliced;
-    const bool kept = ex->config.comm->local && ex->workers[0].residual;
+    const bool kept = !ex->config.comm->local || ex->workers[0].residual;
     if (ex->server.residual && !kept)
         return ti_fail(error, TITHE_E_SPEC, 0,
                        "What was kept on the way back could not be sent under another scheme without "

@@ -8,7 +8,7 @@
 #include "base/spec.h"
 #include "codec/codec.h"
 #include "comm/comm.h"
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 #include "learn/checkpoint.h"
 #include "learn/run_description.h"
 #include "learn/run_options.h"
@@ -293,6 +293,7 @@ static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *er
     tithe_status status = ti_run_agree(r, error);
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
     if (!status) status = ti_run_set_up(r, all, error);
+    if (!status) status = ti_control_start(r->exchange, error);
     if (!status) status = ti_checkpoint_expect(r, error);
     if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stop.stopped)
         status =
