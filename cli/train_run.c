@@ -171,7 +171,8 @@ static bool at_progress(void *context, const char *what, double done)
 static void end_facts(listener *l)
 {
     const tithe_train_result *r = &l->out->result;
-    facts(l, r, "accuracy speedup_mean speedup_least model_hash changes hindsight");
+    facts(l, r, "accuracy speedup_mean speedup_least model_hash");
+    if (*r->setting) facts(l, r, "changes hindsight");
     if (r->stopped) fact(l, "ended", "stopped by hand");
     if (l->out->status != TITHE_E_DIVERGED) return;
     char why[2 * sizeof l->out->error.text];

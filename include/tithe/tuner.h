@@ -91,9 +91,8 @@ typedef struct tithe_view {
 } tithe_view;
 
 typedef struct tithe_order {
-    size_t take; /* place in settings */
-    bool
-        settled; /* nothing that ranks could see would change it, so they need not look until the link changes */
+    size_t take;      /* place in settings */
+    bool settled;     /* nothing that ranks could see would change it, while the link stays as it is */
     char reason[160]; /* in a few words; "" where nothing changes */
 } tithe_order;
 

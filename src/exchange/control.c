@@ -223,7 +223,7 @@ static bool make_room(const tithe_exchange *ex, exchange_control *c)
 tithe_status ti_control_refuse(const tithe_exchange_config *config, tithe_error *error)
 {
     const char *why = NULL;
-    if (config->feedback && strcmp(config->feedback->name, "ec") != 0 && config->feedback->keeps)
+    if (config->feedback && config->feedback->keeps && !config->feedback->scaled)
         why = "A tuner that steers keeps what is late: take `feedback=ec`, or leave it out.";
     if (!why && config->downlink)
         why = "A tuner that steers chooses the way back, too: leave `downlink` out.";

@@ -48,15 +48,15 @@ void tithe_train_defaults(tithe_train_options *options)
 /* Was nothing said of how messages are made? */
 static bool leaves_messages_open(const tithe_train_options *o)
 {
-    return !o->codec && !o->scheme && !o->collective && !o->feedback && !o->downlink_feedback && !o->leader &&
-           !o->bucket_bytes;
+    return !o->codec && !o->scheme && !o->collective && !o->feedback && !o->downlink_feedback && !o->leader;
 }
 
 /* Where there is a link, and no level is given, it is worth a look. */
 static void default_tuner(tithe_train_options *o)
 {
     const bool linked = o->network || (o->comm && tithe_comm_size(o->comm) > tithe_comm_local_ranks(o->comm));
-    if (o->tuner || !linked || o->deterministic || o->clients || o->shared_level || o->cost || o->downlink)
+    if (o->tuner || o->resume || !linked || o->deterministic || o->clients || o->shared_level || o->cost ||
+        o->downlink)
         return;
     tithe_codec *codec = NULL;
     const tithe_codec_options open = {.open_level = true};

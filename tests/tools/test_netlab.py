@@ -103,7 +103,7 @@ def programs_work(transport):
         check(is_number(link["latency_s"]) and is_number(link["bandwidth_Bps"]), f"probe, {transport}: {link}")
         check(link["latency_s"] >= 5e-3, f"probe, {transport}: {link['latency_s']} s are less than the link takes")
     options = ["--workers", "2", "--data", "gisette-like:scale=0.05", "--model", "mlp:hidden=4", "--estimator", "minibatch", "--batch", "4",
-               "--step-size", "0.001", "--steps", "20", "--no-optimum", "--json", "-"]
+               "--step-size", "0.001", "--steps", "20", "--no-optimum", "--tuner", "fixed", "--json", "-"]
     alone = json.loads(subprocess.run([tithe, "train", *options], capture_output=True, text=True, timeout=HANG, env=environment,
                                       check=True).stdout)
     there = answer(f"train, {transport}", *here, "train", "--transport", transport, "--deadline", NEVER, *options)
