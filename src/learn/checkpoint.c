@@ -282,6 +282,10 @@ tithe_status ti_checkpoint_expect_early(const run *r, tithe_error *error)
 
 tithe_status ti_checkpoint_expect(run *r, tithe_error *error)
 {
+    if (r->o->checkpoint && r->methods.tuner->steer)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "A checkpoint does not hold what a tuner that steers has learned: take `tuner=fixed` "
+                       "or `tuner=cat`.");
     if (r->o->checkpoint && tithe_exchange_learned(r->exchange, NULL) > CHECKPOINT_MAX_LEARNED)
         return ti_fail(
             error, TITHE_E_SPEC, 0,

@@ -55,8 +55,8 @@ static bool leaves_messages_open(const tithe_train_options *o)
 static void default_tuner(tithe_train_options *o)
 {
     const bool linked = o->network || (o->comm && tithe_comm_size(o->comm) > tithe_comm_local_ranks(o->comm));
-    if (o->tuner || o->resume || !linked || o->deterministic || o->clients || o->shared_level || o->cost ||
-        o->downlink)
+    if (o->tuner || o->resume || o->checkpoint || !linked || o->deterministic || o->clients ||
+        o->shared_level || o->cost || o->downlink)
         return;
     tithe_codec *codec = NULL;
     const tithe_codec_options open = {.open_level = true};

@@ -130,7 +130,7 @@ static const sample samples[] = {
     {"cost", NULL, "802.15.4", {{"tuner", "fixed"}}},
     {"clients", NULL, "1/round", {{"tuner", "fixed"}}},
     {"count", "frame", "paper", {{0}}},
-    {"checkpoint", NULL, kept_here, {{0}}},
+    {"checkpoint", NULL, kept_here, {{"tuner", "fixed"}}},
     {"every", "1", "2", {{"checkpoint", kept_here}}},
     {"resume", NULL, kept_here, {{"tuner", "fixed"}}},
 };
