@@ -112,8 +112,7 @@ class State:
         if codec is None:
             codec, feedback = DEFAULT_CODEC, feedback or "ec"
             warmup = 100 if warmup is None and "tuner" not in options and not str(options.get("scheme", "")).startswith("artopk") else warmup
-            self._reason = ("the default: 100 times smaller than dense at any speed of the network, what was not sent is kept, and the "
-                            "first steps send more")
+            self._reason = ("the default: frames far smaller than the gradient, what was not sent is kept, and the first steps send more")
         if warmup:
             if "tuner" in options:
                 raise SpecError("warmup is a tuner of its own: leave warmup or tuner out.")
