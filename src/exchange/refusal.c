@@ -86,7 +86,7 @@ void ti_refusal_put(tithe_exchange *ex, exchange_worker *w, exchange_refusal ref
 /* As one number, exact in a double: the largest is the lowest rank's. */
 static double number_of(const exchange_refusal *r)
 {
-    return ((double)(REFUSAL_NOBODY - r->rank) * (1 << CODE_BITS) + r->code) * 0x1p32 + r->position;
+    return ((double)(REFUSAL_NOBODY - r->rank) * (1 << CODE_BITS) + (int)r->code) * 0x1p32 + r->position;
 }
 
 static exchange_refusal from_number(double number)
