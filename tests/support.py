@@ -127,6 +127,23 @@ def no_lab():
     return None
 
 
+def run_together(commands, environment):
+    """Processes that talk to each other: exit status, output and errors of each. Nobody lives to see a timeout of its own, so whoever waits
+    for one is found out."""
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for command in commands]
+    answers = []
+    for process in processes:
+        try:
+            out, errors = process.communicate(timeout=HANG)
+        except subprocess.TimeoutExpired:
+            for each in processes:
+                each.kill()
+            out, errors = process.communicate()
+            errors += " (it waits)"
+        answers.append((process.returncode, out, errors))
+    return answers
+
+
 def free_port():
     """Not one of those that the system gives to whoever connects: that might be somebody else before we are there."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:

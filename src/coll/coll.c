@@ -63,6 +63,11 @@ static void take(const reduction *r, float *mine, const float *theirs, size_t fr
         memcpy(mine + from, theirs, (to - from) * sizeof *mine);
 }
 
+static bool goes_in_pieces(const tithe_comm *comm, const tithe_collective *how, size_t n)
+{
+    return how->is_long && how->is_long(comm->size, n);
+}
+
 static size_t next_piece(const reduction *r, size_t left)
 {
     return r->pieces && left > COLL_PIECE ? COLL_PIECE : left;
@@ -153,7 +158,7 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
     if (comm->size == 1) return TITHE_OK;
     if (comm->local < comm->size && !scratch)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A scratch vector is needed when ranks live elsewhere.");
-    const bool pieces = how->is_long && how->is_long(comm->size, n);
+    const bool pieces = goes_in_pieces(comm, how, n);
     if (pieces && comm->local == 1)
         return how->reduce_long(comm, vectors[0], n, 1, scratch, vectors[0], NULL, error);
     if (how->reduce_all) return how->reduce_all(comm, vectors, n, scratch, error);
@@ -170,13 +175,13 @@ tithe_status tithe_all_reduce(tithe_comm *comm, const tithe_collective *how, flo
 
 bool ti_coll_spares(const tithe_comm *comm, const tithe_collective *how, size_t n)
 {
-    return comm->local == 1 && how->is_long && how->is_long(comm->size, n);
+    return comm->local == 1 && goes_in_pieces(comm, how, n);
 }
 
 bool ti_coll_is_marked(const tithe_comm *comm, const tithe_collective *how, const float *out, size_t n)
 {
     if (!n) return false;
-    if (!how->is_long || !how->is_long(comm->size, n)) return isnan(out[0]);
+    if (!goes_in_pieces(comm, how, n)) return isnan(out[0]);
     bool marked = false;
     for (unsigned part = 0; part < comm->size; part++) {
         const size_t begin = tithe_part_begin(n, comm->size, part), length = coll_part(n, comm->size, part);

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from support import HANG, NEVER, check, finish, free_port, skip
+from support import HANG, NEVER, check, finish, free_port, run_together, skip
 
 source, build = os.environ["TITHE_SOURCE"], os.environ["TITHE_BUILD"]
 EXAMPLES = os.path.join(source, "examples")
@@ -58,24 +58,11 @@ else:
 # ---- groups ------------------------------------------------------------------------------------------------------------
 
 def run(server, workers, options, peers="yes"):
-    """A server, and workers as pairs of language and options: exit status, output and errors of each, the server's first. Nobody
-    lives to see a timeout, so whoever waits for one is found out."""
+    """A server, and workers as pairs of language and options: exit status, output and errors of each, the server's first."""
     where = f"tcp://127.0.0.1:{free_port()};workers={len(workers)};peers={peers};timeout={NEVER}"
     commands = [[*hello[server], "listen=" + where]]
     commands += [[*hello[language], "connect=" + where, own if own is not None else options] for language, own in workers]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-                 for command in commands]
-    answers = []
-    for process in processes:
-        try:
-            out, errors = process.communicate(timeout=HANG)
-        except subprocess.TimeoutExpired:
-            for each in processes:
-                each.kill()
-            out, errors = process.communicate()
-            errors += " (it waits)"
-        answers.append((process.returncode, out, errors))
-    return answers
+    return run_together(commands, environment)
 
 
 def updates(workers, options):

@@ -9,7 +9,7 @@ import re
 import subprocess
 import tempfile
 
-from support import HANG, NEVER, check, finish, free_port, mpirun, transports_here
+from support import HANG, NEVER, check, finish, free_port, mpirun, run_together, transports_here
 
 tithe = os.environ["TITHE"]
 program = os.path.join(os.environ["TITHE_BUILD"], "tests", "nonfinite_steps")
@@ -19,20 +19,11 @@ SKIPPED, NONFINITE = "15", "3"
 
 
 def outputs(commands):
-    """What each of these processes printed; nobody lives to see a timeout, so whoever waits for one is found out."""
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) for command in commands]
-    answers = []
-    for process in processes:
-        try:
-            out, errors = process.communicate(timeout=HANG)
-        except subprocess.TimeoutExpired:
-            for each in processes:
-                each.kill()
-            out, errors = process.communicate()
-            errors += " (it waits)"
-        check(process.returncode == 0, f"{process.args}: exit {process.returncode}, {errors}")
-        answers.append(out)
-    return answers
+    """What each of these processes printed."""
+    answers = run_together(commands, environment)
+    for command, (status, _, errors) in zip(commands, answers):
+        check(status == 0, f"{command}: exit {status}, {errors}")
+    return [out for _, out, _ in answers]
 
 
 # ---- a program of somebody's own ---------------------------------------------------------------------------------------
