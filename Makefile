@@ -12,7 +12,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(cores)
 export CTEST_PARALLEL_LEVEL       ?= $(cores)
 
 .NOTPARALLEL: # CMake and CTest are given the cores; apt-get takes one at a time
-.PHONY: build demo test test-all bench install fuzz format lint clean help
+.PHONY: build demo test test-all bench install install-python fuzz format lint clean help
 
 build: setup-build ## build the library and the command in build/ (the default)
 	@test -f build/CMakeCache.txt || cmake -S . -B build -DTITHE_TESTS=OFF
@@ -36,6 +36,9 @@ bench: setup-bench build ## measure the speed, alone and beside numpy (torch and
 install: setup-install build ## install under PREFIX (default /usr/local); honours DESTDIR
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
+install-python: setup-install-python build ## install the package for Python, with the libraries in it; PIP_FLAGS=--user, --target DIR, ...
+	@$(PYTHON) -m pip install --no-index --no-deps --force-reinstall $(PIP_FLAGS) "$$($(PYTHON) tools/python_wheel.py)"
+
 fuzz: setup-fuzz ## run each fuzzer for FUZZ_SECONDS (default 30)
 	@tools/fuzz
 
@@ -49,7 +52,7 @@ clean: ## remove build/
 	@rm -rf build
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 setup-%:
 	@tools/setup $*

@@ -6,8 +6,8 @@ usage: bench/dense.py [--ranks 2,4] [--networks loopback,none,1000mbit,100mbit] 
 
 The network none is one of hosts with links as fast as they go; at up to 100 Mbit the vector has --slow numbers. MPI_Allreduce is measured
 over TCP as Open MPI chooses its algorithm and with the ring forced, and the faster of the two is 1.0. The rows take turns in a
-few series, so that a machine that is slower for a while is so for all of them; each figure is the median of all rounds of all
-series, and beside it is the fastest. Needs root, as namespaces do."""
+few series, so that a machine that is slower for a while is so for all of them; a time is the median of all rounds of all
+series, beside it the fastest, and a ratio the median over the series of the ratio of their medians. Needs root, as namespaces do."""
 import argparse
 import json
 import os
@@ -80,13 +80,15 @@ for network in wanted.networks.split(","):
         times = {row: [] for row in ROWS}
         for _ in range(wanted.series):
             for row in ROWS:
-                times[row] += measure(network, ranks, n, row)
-        medians = {row: statistics.median(times[row]) for row in ROWS}
-        best = min(medians[row] for row in ROWS if row.startswith("MPI"))
+                times[row].append(measure(network, ranks, n, row))
+        medians = {row: [statistics.median(rounds) for rounds in times[row]] for row in ROWS}
+        best = [min(pair) for pair in zip(*(medians[row] for row in ROWS if row.startswith("MPI")))]
         for row in ROWS:
-            answers.append({"network": network, "ranks": ranks, "n": n, "row": row, "median": medians[row], "seconds": times[row]})
-            ratio = f"{medians[row] / best:6.2f}" if not row.startswith("MPI") else ""
-            print(f"{network:>9} {ranks} ranks, {n} numbers  {row:17}{medians[row] * 1e3:10.1f} ms ({min(times[row]) * 1e3:.1f}) {ratio}", flush=True)
+            ratio = statistics.median(own / other for own, other in zip(medians[row], best))
+            rounds = [seconds for series in times[row] for seconds in series]
+            answers.append({"network": network, "ranks": ranks, "n": n, "row": row, "ratio": ratio, "series": times[row]})
+            print(f"{network:>9} {ranks} ranks, {n} numbers  {row:17}{statistics.median(rounds) * 1e3:10.1f} ms "
+                  f"({min(rounds) * 1e3:.1f}) {ratio:6.2f}", flush=True)
 if wanted.json:
     with open(wanted.json, "w", encoding="utf-8") as file:
         json.dump(answers, file, indent=1)

@@ -8,7 +8,8 @@
  * which the processor is idle: a device of its own computes. With --overlap on (the default) a layer is sent while the next one is made.
  *
  * Rank 0 prints one line of JSON: the seconds of each step, from its start on all ranks to its end on the last one, and where
- * rank 0's went. The first two steps open connections and warm caches, and are not counted.
+ * rank 0's went; and, in tools/netlab, the bytes of a step that went over the busiest link, up and down. With --switch HOST:PORT a switch
+ * adds there, for the scheme of that name. The first two steps open connections and warm caches, and are not counted.
  *
  * Ranks are to start together: otherwise one that is served early would send the next step's message while others still wait
  * for this one's, and a step would seem shorter than it is. They take the time from the clock of one machine, on which all
@@ -22,6 +23,7 @@
 #include "base/status.h"
 #include "comm/comm.h"
 #include "serve/serve.h"
+#include "tithe/switch.h"
 #include "tithe/tithe.h"
 #include "tithe/transport.h"
 
@@ -34,7 +36,7 @@ typedef struct settings {
     unsigned steps, workers, layers;
     double backward; /* seconds */
     bool server, overlap;
-    const char *endpoint;
+    const char *endpoint, *at_switch;
     size_t *lengths; /* of the layers */
 } settings;
 
@@ -76,6 +78,31 @@ static tithe_status open_comm(const settings *s, tithe_comm **comm, tithe_error 
     if (strcmp(s->transport, "mpi") == 0) return tithe_comm_mpi(NULL, comm, error);
 #endif
     return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is no transport '%s' here.", s->transport);
+}
+
+static tithe_status attach(const settings *s, tithe_comm *comm, tithe_error *error)
+{
+#ifdef TITHE_HAS_SWITCH
+    const tithe_switch_options at = {.size = sizeof at, .address = s->at_switch};
+    return tithe_switch_attach(comm, &at, error);
+#else
+    (void)comm;
+    return ti_fail(error, TITHE_E_ARGUMENT, 0, "There is no switch here: leave out %s.", s->at_switch);
+#endif
+}
+
+/* Bytes that this host's link has carried, there and back, heads included: what the kernel has counted of e0, which a host of
+ * tools/netlab has. */
+static void read_link(double bytes[2])
+{
+    char line[512];
+    FILE *file = fopen("/proc/net/dev", "r");
+    bytes[0] = bytes[1] = 0;
+    while (file && fgets(line, sizeof line, file)) {
+        const char *at = strstr(line, "e0:");
+        if (at) sscanf(at + 3, "%lf %*f %*f %*f %*f %*f %*f %*f %lf", &bytes[1], &bytes[0]);
+    }
+    if (file) fclose(file);
 }
 
 /* The way back of a star is compressed as the way up is. */
@@ -127,7 +154,7 @@ static tithe_status serve(tithe_comm *comm, tithe_exchange *ex, tithe_error *err
     return ti_serve(comm, &service, error);
 }
 
-static void print(const settings *s, const tithe_comm *comm, const double *seconds,
+static void print(const settings *s, const tithe_comm *comm, const double *seconds, const double link[2],
                   const tithe_exchange_totals *before, const tithe_exchange_totals *after)
 {
     const double steps = s->steps;
@@ -135,11 +162,11 @@ static void print(const settings *s, const tithe_comm *comm, const double *secon
     for (unsigned i = 0; i < s->steps; i++) printf("%s%.6f", i ? "," : "", seconds[i]);
     printf("],\"encode\":%.6f,\"decode\":%.6f,\"wait\":%.6f,\"transfer\":%.6f,\"overlap\":%.6f,\"sent_"
            "bytes\":%.0f,"
-           "\"frame_bytes\":%.0f}\n",
+           "\"frame_bytes\":%.0f,\"link_up\":%.0f,\"link_down\":%.0f}\n",
            (after->encode - before->encode) / steps, (after->decode - before->decode) / steps,
            (after->wait - before->wait) / steps, (after->transfer - before->transfer) / steps,
            (after->overlap - before->overlap) / steps, (after->sent_bytes - before->sent_bytes) / steps,
-           (after->uplink_bytes - before->uplink_bytes) / steps);
+           (after->uplink_bytes - before->uplink_bytes) / steps, link[0] / steps, link[1] / steps);
 }
 
 /* All ranks begin at the same time, *start. */
@@ -173,13 +200,16 @@ static tithe_status step_by_layers(const settings *s, tithe_comm *comm, tithe_ex
 static tithe_status work(const settings *s, tithe_comm *comm, tithe_exchange *ex, tithe_error *error)
 {
     float *from = malloc(s->n * sizeof *from), *g = malloc(s->n * sizeof *g);
-    double *seconds = calloc(s->steps, sizeof *seconds);
+    double *seconds = calloc(s->steps, sizeof *seconds), link_before[2] = {0};
     tithe_exchange_totals before = {.size = sizeof before}, after = before;
     tithe_status status = TITHE_OK;
     if (!from || !g || !seconds) status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory.");
     if (!status) fill(from, s->n, comm->first + 1);
     for (unsigned step = 0; step < WARM_UP + s->steps && !status; step++) {
-        if (step == WARM_UP) tithe_exchange_total(ex, &before);
+        if (step == WARM_UP) {
+            tithe_exchange_total(ex, &before);
+            read_link(link_before);
+        }
         memcpy(g, from, s->n * sizeof *g);
         double start, end = 0;
         status = line_up(comm, &start, error);
@@ -191,8 +221,12 @@ static tithe_status work(const settings *s, tithe_comm *comm, tithe_exchange *ex
         if (step >= WARM_UP) seconds[step - WARM_UP] = end - start;
     }
     tithe_exchange_total(ex, &after);
+    double link[2];
+    read_link(link);
+    for (int i = 0; i < 2; i++) link[i] -= link_before[i];
+    if (!status) status = ti_comm_fold(comm, COMM_MAX, link, 2, error); /* of the busiest host */
     if (!status) status = ti_comm_dismiss_server(comm, error);
-    if (!status && comm->first == 0) print(s, comm, seconds, &before, &after);
+    if (!status && comm->first == 0) print(s, comm, seconds, link, &before, &after);
     free(from);
     free(g);
     free(seconds);
@@ -217,6 +251,7 @@ static bool read_settings(int argc, char **argv, settings *s)
         if (strcmp(argv[i], "--backward") == 0) s->backward = strtod(argv[i + 1], NULL);
         if (strcmp(argv[i], "--overlap") == 0) s->overlap = strcmp(argv[i + 1], "on") == 0;
         if (strcmp(argv[i], "--role") == 0) s->server = strcmp(argv[i + 1], "server") == 0;
+        if (strcmp(argv[i], "--switch") == 0) s->at_switch = argv[i + 1];
         if (strcmp(argv[i], "--listen") == 0 || strcmp(argv[i], "--connect") == 0) s->endpoint = argv[i + 1];
     }
     s->lengths = calloc(s->layers + 1, sizeof *s->lengths);
@@ -240,6 +275,7 @@ int main(int argc, char **argv)
     tithe_exchange *ex = NULL;
     tithe_error error = {.code = TITHE_OK};
     tithe_status status = open_comm(&s, &comm, &error);
+    if (!status && s.at_switch) status = attach(&s, comm, &error);
     if (!status) status = open_exchange(&s, comm, &codec, &ex, &error);
     if (!status) status = comm->local ? work(&s, comm, ex, &error) : serve(comm, ex, &error);
     if (status) fprintf(stderr, "exchange_steps: %s\n", error.text);

@@ -10,12 +10,15 @@ import sys
 SETTINGS = {"net.ipv4.tcp_congestion_control": "reno", "net.ipv4.tcp_notsent_lowat": "131072", "net.ipv4.tcp_slow_start_after_idle": "0"}
 
 
-def in_lab(network, hosts, transport, command, settings=SETTINGS):
-    """What rank 0 prints: one line of JSON. A network is RATE or RATE+DELAY; the rate none is as fast as it goes."""
+def in_lab(network, hosts, transport, command, settings=SETTINGS, inside=None):
+    """What rank 0 prints: one line of JSON. A network is RATE or RATE+DELAY; the rate none is as fast as it goes.
+    `inside` runs inside the switch."""
     rate, _, delay = network.partition("+")
     lab = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools/netlab"), "--hosts", str(hosts), "--rate", rate, "--delay", delay or "0"]
     for key, value in settings.items():
         lab += ["--sysctl", f"{key}={value}"]
+    if inside:
+        lab += ["--inside", shlex.join(inside)]
     for _ in (1, 2):  # starting several processes in several hosts is what fails, if anything does
         done = subprocess.run([*lab, transport, *command], capture_output=True, text=True, timeout=900)
         start = done.stdout.find("{")

@@ -68,22 +68,23 @@ def absolute(tithe, name, path):
     features = tithe.train("--data", path, "--codec", "all|raw", "--steps", "1")["uplink_bytes"] // 4
     penalty, step = facts["L"] / 100, 0.5 / (facts["L_US"] + facts["L"])
     common = ["--data", path, "--workers", "20", "--l2", f"{penalty:.9g}", "--step-size", f"{step:.9g}"]
+    steps = ["--steps", str(math.ceil(12 / (step * penalty)))]  # the start has come down to exp(-12): what is left is the floor
     unit = math.sqrt(tithe.train(*common, "--estimator", "sgd", "--steps", "1")["sigma_star_squared"] / features)
     runs = {}
     for scale in (1, 4):
-        for estimator, epochs in (("sgd", "40"), ("lsvrg", "120")):
+        for estimator in ("sgd", "lsvrg"):
             codec = f"threshold:lambda={scale * unit:.6g}"
-            runs[estimator, scale] = tithe.train(*common, "--estimator", estimator, "--codec", codec, "--epochs", epochs)
+            runs[estimator, scale] = tithe.train(*common, "--estimator", estimator, "--codec", codec, *steps)
     sgd, low, high = floor(runs["sgd", 1]), floor(runs["lsvrg", 1]), floor(runs["lsvrg", 4])
-    print(f"{name}: l2 {penalty:.3g}, step {step:.3g}, lambda {unit:.3g}: EC-SGD ends at {sgd:.2g}, EC-LSVRG at {low:.2g} "
+    print(f"{name}: l2 {penalty:.3g}, step {step:.3g}, {steps[1]} steps, lambda {unit:.3g}: EC-SGD ends at {sgd:.2g}, EC-LSVRG at {low:.2g} "
           f"({sgd / low:.3g} times lower); at 4 lambda {floor(runs['sgd', 4]):.2g} and {high:.2g}; the floor of the latter falls as "
           f"lambda^{math.log(high / low) / math.log(4):.2f}; |e|^2 at most {max(r['residual_share'] for r in runs.values()):.3g} of its bound")
     for split in ("shuffled", "sorted"):
         entries = []
-        hard = tithe.train(*common, "--estimator", "lsvrg", "--split", split, "--codec", f"threshold:lambda={unit:.6g}", "--epochs", "60")
+        hard = tithe.train(*common, "--estimator", "lsvrg", "--split", split, "--codec", f"threshold:lambda={unit:.6g}", *steps)
         bits = 32 + math.ceil(math.log2(features))
         entries.append(hard["paper_bits"] / (bits * 20 * hard["steps"]))
-        top = tithe.train(*common, "--estimator", "lsvrg", "--split", split, "--codec", f"topk:k={max(1, round(entries[0]))}", "--epochs", "60")
+        top = tithe.train(*common, "--estimator", "lsvrg", "--split", split, "--codec", f"topk:k={max(1, round(entries[0]))}", *steps)
         print(f"{name}, {split}: threshold {entries[0]:.1f} values a step, gap {hard['gaps'][-1]:.2g}; top-{max(1, round(entries[0]))} "
               f"gap {top['gaps'][-1]:.2g}", flush=True)
 

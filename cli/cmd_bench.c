@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_switch.h"
 #include "json.h"
 #include "options.h"
 #include "text.h"
@@ -238,6 +239,22 @@ static int run(const tithe_bench_options *options, const char *json_path)
     return EXIT_DONE;
 }
 
+/* The first is the one that is meant where none is named. */
+typedef struct suite {
+    const char *name;
+    tithe_bench_suite suite;
+    int (*apart)(const char *json); /* measured by another library; NULL: by libtithe_measure */
+} suite;
+
+static const suite suites[] = {
+    {"kernels", TITHE_BENCH_KERNELS, NULL},
+    {"codecs", TITHE_BENCH_CODECS, NULL},
+    {"tuner", TITHE_BENCH_TUNER, NULL},
+    {"exchange", TITHE_BENCH_EXCHANGE, NULL},
+    {"switch", 0, bench_switch},
+    {NULL, 0, NULL},
+};
+
 int cmd_bench(int argc, char **argv)
 {
     const char *json = NULL, *sizes = NULL, *data = NULL, *rows = NULL, *isa = NULL, *threads = NULL;
@@ -264,7 +281,7 @@ int cmd_bench(int argc, char **argv)
         option_end(),
     };
     const command c = {
-        .positionals = "[kernels|codecs|tuner|exchange]",
+        .positionals = "[kernels|codecs|tuner|exchange|switch]",
         .min = 0,
         .max = 1,
         .summary = "Measure speed beside memcpy and a plain read of the same vector, in one run. kernels "
@@ -272,7 +289,9 @@ int cmd_bench(int argc, char **argv)
                    "the passes of which codecs are made, and error compensation as a whole. codecs: whole "
                    "calls, and "
                    "below which bandwidth they pay. tuner: how long the choice of a level takes. exchange: "
-                   "whole steps, with all ranks here. Every "
+                   "whole steps, with all ranks here. switch: how many numbers a switch on this machine "
+                   "adds, which takes no "
+                   "option but --json. Every "
                    "result is compared with one found another way: "
                    "exit status 1 "
                    "if one is wrong. A busy machine and a gate that is missed are reported, and exit 0.",
@@ -283,17 +302,14 @@ int cmd_bench(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-    tithe_bench_options wanted = {
-        .rows = rows, .isa = isa, .rounds = (unsigned)rounds, .progress = show_progress};
-    if (count && strcmp(argv[0], "codecs") == 0)
-        wanted.suite = TITHE_BENCH_CODECS;
-    else if (count && strcmp(argv[0], "tuner") == 0)
-        wanted.suite = TITHE_BENCH_TUNER;
-    else if (count && strcmp(argv[0], "exchange") == 0)
-        wanted.suite = TITHE_BENCH_EXCHANGE;
-    else if (count && strcmp(argv[0], "kernels") != 0)
-        return text_fail("There is no benchmark '%s'; there are kernels, codecs, tuner and exchange",
+    const suite *s = suites;
+    while (count && s->name && strcmp(argv[0], s->name) != 0) s++;
+    if (!s->name)
+        return text_fail("There is no benchmark '%s'; there are kernels, codecs, tuner, exchange and switch",
                          argv[0]);
+    if (s->apart) return s->apart(json);
+    tithe_bench_options wanted = {
+        .rows = rows, .isa = isa, .suite = s->suite, .rounds = (unsigned)rounds, .progress = show_progress};
 
     size_t size_list[MAX];
     unsigned thread_list[MAX];

@@ -23,7 +23,7 @@ typedef struct plan_options {
     int count;
     bool no_codec, no_map;
     double keeps[MAX_KEEPS];
-    tithe_plan_codec codecs[MAX_CODECS];
+    tithe_plan_codec codecs[MAX_CODECS], summed;
     uint64_t min, max; /* workers */
 } plan_options;
 
@@ -104,6 +104,8 @@ static bool read_link(plan_options *o, tithe_plan_request *q)
 static bool read_codecs(plan_options *o, tithe_plan_request *q)
 {
     q->codecs = o->codecs;
+    o->summed.spec = "all|natural"; /* what a switch would make of it, where nobody names codecs */
+    if (!o->codec && !q->count_paper) q->summed = &o->summed;
     if (!o->codec) return true;
     o->codec_text = text_copy(o->codec);
     for (char *at = o->codec_text; at; q->codec_count++) {
@@ -239,6 +241,7 @@ static int answer(plan_options *o, tithe_plan_request *q)
     tithe_status status = o->no_codec ? TITHE_OK : plan_speed(&q->speed, &error);
     for (size_t i = 0; !o->no_codec && i < q->codec_count && !status; i++)
         status = plan_speed_codec(&o->codecs[i], &error);
+    if (!o->no_codec && q->summed && !status) status = plan_speed_codec(&o->summed, &error);
     tithe_plan_row *rows = text_memory(tithe_plan_rows(q) * sizeof *rows);
     if (!status) status = tithe_plan_make(q, rows, &plan, &error);
     const bool growth = o->max > o->min;

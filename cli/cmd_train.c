@@ -3,11 +3,27 @@
 #include <stdlib.h>
 
 #include "files.h"
+#include "flags.h"
 #include "processes.h"
 #include "text.h"
 #include "train_facts.h"
+#include "train_replay.h"
 #include "train_run.h"
 #include "verbs.h"
+
+/* How steps were made, and what to type for one that needs no choice. */
+static void print_steering(const tithe_train_result *r, const train_settings *s)
+{
+    char flags[1024];
+    if (!*r->setting) return;
+    flags_list(r->setting, flags, sizeof flags);
+    printf("%s changed its mind %u time%s; the last setting is %s\n", r->facts.tuner, r->changes,
+           r->changes == 1 ? "" : "s", flags);
+    if (!*r->hindsight) return;
+    char *line = train_command_with("train", s->word_count, s->words, r->hindsight);
+    printf("from the start it would have taken: %s\n", line);
+    free(line);
+}
 
 static void print_outcome(const train_outcome *out, const train_settings *s)
 {
@@ -48,6 +64,7 @@ static void print_outcome(const train_outcome *out, const train_settings *s)
                r->restarts, r->restarts == 1 ? "" : "s", last->step_size);
     if (r->target == TITHE_TARGET_MISSED) printf("the target was not reached\n");
     if (r->stopped) printf("stopped by hand\n");
+    print_steering(r, s);
     printf("model %s\n", r->model_hash);
     if (s->report) printf("report %s\n", s->report);
 }
@@ -104,9 +121,13 @@ static bool read_options(train_settings *s, int argc, char **argv, int *status)
     option options[TRAIN_OPTIONS];
     size_t n = train_options_table(s, options);
     n += train_process_options(s, options + n);
+    n += train_switch_options(s, options + n);
     n += train_parts_options(s, options + n);
     options[n++] =
         option_text("trace", "FILE", "write one line for each step that was looked at (CSV)", &s->trace);
+    options[n++] = option_text(
+        "replay", "TRACE",
+        "take the settings of a run under a tuner that steers once more, at the same steps", &s->replay);
     options[n++] = option_text("report", "FILE", "draw the run on an HTML page", &s->report);
     options[n++] = option_json(&s->json);
     options[n] = option_end();
@@ -138,11 +159,14 @@ int cmd_train(int argc, char **argv)
 {
     train_catch_interrupt(false);
     train_settings s = train_settings_defaults();
+    s.words = argv;
+    s.word_count = argc;
     char *line = train_command("train", argc, argv);
     int status = EXIT_BAD;
     if (read_options(&s, argc, argv, &status)) {
         status = EXIT_BAD;
-        const bool sensible = train_options_finish(&s) && (!s.report || file_can_write(s.report)) &&
+        const bool sensible = train_options_finish(&s) && (!s.replay || train_replay_read(s.replay, &s)) &&
+                              (!s.report || file_can_write(s.report)) &&
                               (!s.json || json_alone(s.json) || file_can_write(s.json));
         if (sensible) status = spread(&s, line);
     }

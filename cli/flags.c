@@ -44,8 +44,12 @@ static void put_word(line *l, const char *word, size_t length)
     if (!plain) put(l, "'", 1);
 }
 
+/* Options of a run, or of the processes that it meets. */
 static bool is_option(const char *name, size_t length)
 {
+    static const char *const beside[] = {"switch", "key", "trusted", "backend"};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (strlen(beside[i]) == length && memcmp(beside[i], name, length) == 0) return true;
     for (const tithe_option *row = tithe_train_option_table(); row->name; row++)
         if (strlen(row->name) == length && memcmp(row->name, name, length) == 0) return true;
     return false;

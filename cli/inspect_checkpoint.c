@@ -30,9 +30,10 @@ static void name_vectors(const tithe_checkpoint *c, char *text, size_t room)
                    {c->anchor, "the anchor"},
                    {c->averages, "averages"},
                    {c->clients, "the order of the clients"},
-                   {c->learned > 0, "what the scheme learned"},
+                   {c->learned > 0, "what the scheme and the tuner learned"},
                    {c->residual, "what each worker has not sent"},
                    {c->momentum, "the momentum of each worker"},
+                   {c->gradient, "the last gradient of each worker"},
                    {c->lowest, "the model of the lowest loss"}};
     size_t used = (size_t)snprintf(text, room, "the model");
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors && used < room; i++)

@@ -18,6 +18,7 @@
 #endif
 
 #include "json.h"
+#include "switches.h"
 #include "text.h"
 #include "train_run.h"
 
@@ -362,16 +363,46 @@ process_part processes_begin_zmq(const transport_row *t, train_settings *s, proc
         "worker --connect ENDPOINT");
 }
 
+/* ---- a switch ------------------------------------------------------------------------------------------- */
+
+static bool is_interrupted(void *context)
+{
+    (void)context;
+    return train_interrupts() > 0;
+}
+
+/* The ranks of this process reduce there. False: they cannot, and that was said. */
+static bool attach_switch(train_settings *s, processes *p)
+{
+    switch_library library;
+    tithe_error error = {0};
+    const tithe_switch_options at = {
+        .size = sizeof at, .address = s->at_switch, .key = s->key, .stop = is_interrupted};
+    tithe_status status = TITHE_OK;
+    if (!switch_load(&library)) return false;
+    if (!p->comm) status = tithe_comm_local(s->run.workers, &p->comm, &error);
+    if (!status) status = library.attach(p->comm, &at, &error);
+    if (status) {
+        text_fail_status(NULL, status, &error);
+        return false;
+    }
+    if (s->deadline > 0) tithe_comm_set_timeout(p->comm, s->deadline);
+    return true;
+}
+
 process_part processes_begin(train_settings *s, processes *p)
 {
     *p = (processes){.status = EXIT_BAD};
     const transport_row *transport = transport_find(train_transport(s));
     if (!transport) return PART_FAILED;
     const process_part part = transport->begin ? transport->begin(transport, s, p) : PART_ALL;
-    if (part == PART_FIRST || part == PART_OTHER) {
-        s->run.comm = p->comm;
-        if (!s->run.threads) s->run.threads = 1; /* the other cores are for the other processes */
+    const bool others = part == PART_FIRST || part == PART_OTHER;
+    if (s->at_switch && (others || part == PART_ALL) && !attach_switch(s, p)) {
+        if (others) tithe_comm_give_up(p->comm, "A worker has no way to the switch.");
+        return PART_FAILED;
     }
+    if (others && !s->run.threads) s->run.threads = 1; /* the other cores are for the other processes */
+    if (p->comm && part != PART_SERVED) s->run.comm = p->comm;
     return part;
 }
 

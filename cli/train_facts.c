@@ -127,9 +127,10 @@ static const fact of_trace[] = {
     FACT("data", LETTERS, facts.data_name),     FACT("rows", COUNT, facts.rows),
     FACT("features", COUNT, facts.features),    FACT("workers", WHOLE, facts.workers),
     FACT("model", LETTERS, facts.model),        FACT("l2", NUMBER, facts.l2),
-    FACT("feedback", TEXT, facts.feedback),     FACT("cost", LETTERS, facts.cost),
+    FACT("feedback", LETTERS, facts.feedback),  FACT("cost", LETTERS, facts.cost),
     FACT("step_size", NUMBER, facts.step_size), FACT("seed", COUNT, facts.seed),
     FACT("minimum", NUMBER, facts.optimum),     FACT("predicted_slowdown", NUMBER, facts.slowdown),
+    FACT("hindsight", LETTERS, hindsight),      FACT("changes", WHOLE, changes),
 };
 enum { ANSWERS = sizeof answers / sizeof *answers, OF_TRACE = sizeof of_trace / sizeof *of_trace };
 
@@ -192,6 +193,16 @@ static void counters_json(cJSON *json, const tithe_trace_record *last)
     }
 }
 
+/* Of a tuner that steers alone. */
+static cJSON *steering_json(const tithe_train_result *r)
+{
+    cJSON *json = json_object();
+    json_text(json, "setting", r->setting);
+    json_text(json, "hindsight", *r->hindsight ? r->hindsight : NULL);
+    json_count(json, "changes", r->changes);
+    return json;
+}
+
 cJSON *train_facts_json(const tithe_train_result *r)
 {
     cJSON *json = json_object();
@@ -205,5 +216,6 @@ cJSON *train_facts_json(const tithe_train_result *r)
         case FACT_ITEM: json_item(json, f->key, f->item(r)); break;
         }
     counters_json(json, &r->last);
+    if (*r->setting) json_item(json, "steering", steering_json(r));
     return json;
 }

@@ -17,7 +17,9 @@ train_settings train_settings_defaults(void)
 void train_settings_free(train_settings *s)
 {
     free(s->resumed);
-    s->resumed = NULL;
+    free(s->replayed);
+    free(s->replayed_tuner);
+    s->resumed = s->replayed = s->replayed_tuner = NULL;
 }
 
 /* As Open MPI, MPICH and what comes of it (Slurm, Intel), and MVAPICH tell the processes that they start. */
@@ -73,6 +75,16 @@ size_t train_process_options(train_settings *s, option *o)
     return n;
 }
 
+size_t train_switch_options(train_settings *s, option *o)
+{
+    o[0] =
+        option_text("switch", "HOST:PORT",
+                    "where `tithe switch` adds, for --scheme switch (inproc: without it, one is simulated)",
+                    &s->at_switch);
+    o[1] = option_text("key", "FILE", "the secret of that switch", &s->key);
+    return 2;
+}
+
 static bool serves(const train_settings *s)
 {
     return s->role && strcmp(s->role, "server") == 0;
@@ -104,6 +116,10 @@ bool train_options_finish(train_settings *s)
     }
     if (o->every && !o->checkpoint) {
         text_fail("--every says how often, but not where to: add --checkpoint FILE");
+        return false;
+    }
+    if (s->key && !s->at_switch) {
+        text_fail("--key is the secret of a switch: say where that is with --switch HOST:PORT");
         return false;
     }
     if (s->local) o->workers = (unsigned)s->local; /* all of them are started here */

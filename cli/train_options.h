@@ -12,9 +12,14 @@ typedef struct train_settings {
     char *resumed;                       /* texts of a checkpoint that `run` points into */
     const char *transport;               /* NULL: as there are processes (train_transport) */
     const char *role, *listen, *connect; /* of a zmq process */
-    uint64_t local;                      /* start so many zmq workers, and the server, here */
+    const char *at_switch, *key; /* where a switch adds, and the secret that it shares with the workers */
+    uint64_t local;              /* start so many zmq workers, and the server, here */
     double deadline;
     const char *trace, *report, *json;
+    const char *replay;              /* a trace whose settings are taken once more, */
+    char *replayed, *replayed_tuner; /* and what was read from it */
+    char **words;                    /* as they were typed */
+    int word_count;
 } train_settings;
 
 train_settings train_settings_defaults(void);
@@ -26,6 +31,7 @@ size_t train_options_table(train_settings *s, option *table);
 /* The rows for transports and roles; those for a run in several parts. */
 size_t train_process_options(train_settings *s, option *table);
 size_t train_parts_options(train_settings *s, option *table);
+size_t train_switch_options(train_settings *s, option *table);
 
 /* The transport that was named; else mpi in a process that mpirun has started with others, and inproc elsewhere. */
 const char *train_transport(const train_settings *s);

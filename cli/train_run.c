@@ -94,15 +94,20 @@ static void print_facts(const tithe_train_facts *f, const train_settings *s)
            text_group(d->total_rows).text, text_group(d->features).text,
            100 * (double)d->nonzeros / ((double)d->rows * (double)d->features), s->run.workers,
            s->run.workers == 1 ? "" : "s",
-           !s->transport && s->run.comm ? " over mpi, since mpirun started them (--transport)" : "");
+           !s->transport && s->run.comm && tithe_comm_local_ranks(s->run.comm) < s->run.workers
+               ? " over mpi, since mpirun started them (--transport)"
+               : "");
     printf("%s", f->problem->spec);
     if (!isnan(f->l2)) printf(", l2 = %.4g", f->l2);
     if (!isnan(c->L)) printf("; L = %.6g, L_US = %.4g, L_IS = %.4g", c->L, c->L_US, c->L_IS);
     if (!isnan(c->sigma_star)) printf("; sigma*^2 = %.3g, zeta*^2 = %.3g", c->sigma_star, c->zeta_star);
     printf("\n");
     if (!isnan(f->optimum)) printf("minimum %.10g, certified to %.1g\n", f->optimum, f->optimum_slack);
-    printf("%s up, %s back, feedback %s, scheme %s over %s", f->codec, *f->downlink ? f->downlink : "all|raw",
-           f->feedback, f->scheme, f->collective);
+    if (f->settings)
+        printf("%s chooses codec, level, scheme and collective among %u settings", f->tuner, f->settings);
+    else
+        printf("%s up, %s back, feedback %s, scheme %s over %s", f->codec,
+               *f->downlink ? f->downlink : "all|raw", f->feedback, f->scheme, f->collective);
     if (!isnan(f->step_size)) printf(", step size %.4g", f->step_size);
     printf("\n");
     const tithe_unified *u = &f->unified;
@@ -142,8 +147,10 @@ static void at_begin(void *context, const tithe_train_facts *f)
 static bool at_record(void *context, const tithe_trace_record *record)
 {
     listener *l = context;
-    l->loss = record->loss;
-    l->gap = record->gap;
+    if (!*record->setting) {
+        l->loss = record->loss;
+        l->gap = record->gap;
+    }
     if (tithe_trace_add(l->trace, record)) l->failed = TITHE_E_MEMORY;
     if (l->file && !l->failed) l->failed = tithe_trace_file_append(l->file, record, &l->out->error);
     return !interrupts && !l->failed;
@@ -173,6 +180,7 @@ static void end_facts(listener *l)
 {
     const tithe_train_result *r = &l->out->result;
     facts(l, r, "accuracy speedup_mean speedup_least model_hash");
+    if (*r->setting) facts(l, r, "changes hindsight");
     if (r->stopped) fact(l, "ended", "stopped by hand");
     if (l->out->status != TITHE_E_DIVERGED) return;
     char why[2 * sizeof l->out->error.text];
@@ -226,6 +234,42 @@ void train_outcome_free(train_outcome *out)
 }
 
 /* ---- the command --------------------------------------------------------------------------------------- */
+
+/* Does this word say how messages are made, and so was the tuner's to choose? Its value may be the next word. */
+static bool is_chosen(const char *word, bool *takes_next)
+{
+    static const char *const chosen[] = {
+        "--tuner",  "--codec",  "--feedback",   "--downlink", "--downlink-feedback",
+        "--scheme", "--leader", "--collective", "--level",    "--replay"};
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+        const size_t length = strlen(chosen[i]);
+        if (strncmp(word, chosen[i], length) != 0 || (word[length] && word[length] != '=')) continue;
+        *takes_next = !word[length];
+        return true;
+    }
+    return false;
+}
+
+char *train_command_with(const char *verb, int argc, char **argv, const char *options)
+{
+    char flags[1024];
+    flags_list(options, flags, sizeof flags);
+    size_t room = strlen(verb) + strlen(flags) + 16;
+    for (int i = 0; i < argc; i++) room += 4 * strlen(argv[i]) + 4;
+    char *line = text_memory(room);
+    size_t used = (size_t)snprintf(line, room, "tithe %s", verb);
+    for (int i = 0; i < argc; i++) {
+        bool takes_next = false;
+        if (is_chosen(argv[i], &takes_next)) {
+            i += takes_next;
+            continue;
+        }
+        line[used++] = ' ';
+        used += flags_quote(argv[i], strlen(argv[i]), line + used, room - used);
+    }
+    snprintf(line + used, room - used, " %s", flags);
+    return line;
+}
 
 char *train_command(const char *verb, int argc, char **argv)
 {

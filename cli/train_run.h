@@ -18,6 +18,8 @@ void train_outcome_free(train_outcome *out);
 
 /* argv as one line that a shell would read back. */
 char *train_command(const char *verb, int argc, char **argv);
+/* The same with these options of a run in place of all that says how messages are made. */
+char *train_command_with(const char *verb, int argc, char **argv, const char *options);
 
 /* From now on Ctrl-C, SIGTERM and SIGHUP are noted, and end the run in good order: the first thing that a verb does, so that
  * none comes too early. A second one ends the program as usual, unless `all` are to be noted. */

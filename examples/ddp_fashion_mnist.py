@@ -37,6 +37,7 @@ def options():
     parser.add_argument("--epochs", type=float, default=5, help="and after so many passes over the data")
     parser.add_argument("--steps", type=int, help="in place of --epochs")
     parser.add_argument("--every", type=int, default=10, help="steps between two evaluations")
+    parser.add_argument("--drop", type=int, default=2, help="so many first steps are not in the median")
     parser.add_argument("--lr", type=float, default=RATE)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="print one line of JSON and nothing else")
@@ -154,7 +155,7 @@ def train(wanted, rank):
                 reached = step
                 break
     answer = {"hook": wanted.hook, "workers": wanted.workers, "network": wanted.network, "steps": step, "seconds": seconds,
-              "reached": reached, "accuracy": curve[-1][2], "median_step": statistics.median(seen[2:] or seen),
+              "reached": reached, "accuracy": curve[-1][2], "median_step": statistics.median(seen[wanted.drop:] or seen),
               "sent_bytes_per_step": sent / step if sent_bytes() is not None else None, "curve": curve}
     if state:
         answer["summary"] = state.summary()

@@ -92,5 +92,28 @@ const data = (() => {
     return found;
   }
 
-  return { version, columns, runs, quantities, axes, values, known, points, at, text };
+  // Where steps of one setting begin and end on this axis, and what it is: of runs whose tuner steers.
+  function settings(run, x) {
+    const steps = run.numbers.step || [];
+    const xs = values(run, x);
+    const list = run.settings || [];
+    if (!xs || list.length === 0) return [];
+    const place = (step) => {
+      let before = null;
+      for (let i = 0; i < steps.length; i++) {
+        if (!Number.isFinite(xs[i])) continue;
+        if (steps[i] >= step) {
+          if (before === null || steps[i] === step) return xs[i];
+          return xs[before] + ((xs[i] - xs[before]) * (step - steps[before])) / (steps[i] - steps[before]);
+        }
+        before = i;
+      }
+      return before === null ? null : xs[before];
+    };
+    const ends = [...list.slice(1).map(([step]) => step), Infinity];
+    return list.map(([step, , setting, reason], i) => ({ from: place(step), to: place(ends[i]), step, setting, reason }))
+      .filter(({ from, to }) => from !== null && to !== null);
+  }
+
+  return { version, columns, runs, quantities, axes, values, known, points, at, text, settings };
 })();

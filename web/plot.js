@@ -50,6 +50,26 @@ const cursorPlugin = {
   },
 };
 
+// A strip along the bottom for each run whose tuner steers: its shade changes where the setting does.
+const bandPlugin = {
+  id: "bands",
+  afterDatasetsDraw(chart) {
+    const { ctx, chartArea, scales, $bands } = chart;
+    if (!$bands || !chartArea) return;
+    const height = 6;
+    $bands.forEach(({ colour, parts }, row) => {
+      const top = chartArea.bottom - (row + 1) * (height + 2);
+      parts.forEach(({ from, to }, i) => {
+        const left = Math.max(chartArea.left, scales.x.getPixelForValue(from));
+        const right = Math.min(chartArea.right, scales.x.getPixelForValue(to));
+        if (!(right > left)) return;
+        ctx.fillStyle = theme.faint(colour, i % 2 ? 0.35 : 0.8);
+        ctx.fillRect(left, top, right - left, height);
+      });
+    });
+  },
+};
+
 class Plot {
   // onCursor(x or null) is told where the cursor is.
   constructor(canvas, onCursor) {
@@ -66,7 +86,7 @@ class Plot {
         plugins: { legend: { display: false }, tooltip: { enabled: false } },
         scales: { x: this.axis("linear", "", "plain"), y: this.axis("linear", "", "plain", true) },
       },
-      plugins: [cursorPlugin],
+      plugins: [bandPlugin, cursorPlugin],
     });
     canvas.addEventListener("pointermove", (event) => this.point(event));
     canvas.addEventListener("pointerdown", (event) => this.point(event));
@@ -99,6 +119,8 @@ class Plot {
     this.canvas.classList.toggle("blank", drawn.length === 0);
     const names = drawn.filter((curve) => !curve.dashed).map((curve) => curve.run.label).join(", ");
     this.canvas.setAttribute("aria-label", `${what.y.label} against ${what.x.label}: ${names}. Left and right arrows move the cursor.`);
+    this.chart.$bands = drawn.filter((curve) => curve.settings?.length)
+      .map((curve) => ({ colour: theme.run(curve.run.index).colour, parts: curve.settings }));
     this.chart.data.datasets = drawn.flatMap((curve) => this.datasets(curve));
     this.chart.options.scales = {
       x: this.axis(what.logX ? "logarithmic" : "linear", what.x.label, what.x.kind),

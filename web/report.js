@@ -57,7 +57,7 @@
   const table = new ResultsTable(get("results"), toggle);
 
   function curveOf(run, x, y, logX, logY) {
-    const curve = { run, points: data.points(run, x, y, logX, logY) };
+    const curve = { run, points: data.points(run, x, y, logX, logY), settings: y === "bound" ? [] : data.settings(run, x) };
     const band = data.quantities[y]?.band;
     if (band && curve.points.length > 1) {
       const [low, high] = band.map((name) => data.points(run, x, name, logX, logY));
@@ -92,6 +92,13 @@
     showCursor(panel);
   }
 
+  // The setting in use at a record, in its own words; "" where nobody steers.
+  function settingAt(run, i) {
+    const step = run.numbers.step?.[i] ?? 0;
+    const [, , setting, reason] = (run.settings || []).filter(([from]) => from <= step).pop() || [];
+    return setting ? `${setting.replaceAll(";", " ")} · ${reason}` : "";
+  }
+
   function showCursor(panel) {
     const x = get("x").value;
     const words = new Array(data.runs.length).fill(null);
@@ -109,7 +116,8 @@
           value: format.number(hit.point.y, panel.kind) + spread,
           ended: hit.ended,
           reason: panel.id === "sent"
-            ? ["scheme", "collective", "reason"].map((c) => data.text(run, c, hit.point.i)).filter(Boolean).join(" · ") : "",
+            ? (settingAt(run, hit.point.i) ||
+               ["scheme", "collective", "reason"].map((c) => data.text(run, c, hit.point.i)).filter(Boolean).join(" · ")) : "",
         };
       }
     }

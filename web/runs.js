@@ -39,6 +39,21 @@ function makeFacts(run) {
   return list;
 }
 
+// What a tuner that steers changed, when, and why.
+function makeSettings(run) {
+  const table = element("table", "settings");
+  const head = element("tr");
+  for (const word of ["from step", "setting", "reason"]) head.append(element("th", "", word));
+  table.append(element("thead"), element("tbody"));
+  table.tHead.append(head);
+  for (const [step, , setting, reason] of run.settings) {
+    const row = element("tr");
+    row.append(element("td", "", format.number(step, "count")), element("td", "", setting.replaceAll(";", " ")), element("td", "", reason));
+    table.tBodies[0].append(row);
+  }
+  return table;
+}
+
 function fillRuns(box) {
   for (const run of data.runs) {
     const details = element("details");
@@ -50,6 +65,7 @@ function fillRuns(box) {
     summary.append(makeSwatch(run.index), words);
     details.append(summary);
     if (run.fact.command) details.append(makeCommand(run.fact.command));
+    if (run.settings?.length) details.append(makeSettings(run));
     details.append(makeFacts(run));
     box.append(details);
   }

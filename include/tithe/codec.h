@@ -116,6 +116,7 @@ typedef struct tithe_frame_info {
     size_t header_bytes;
     uint64_t index_bits;
     uint64_t value_bits;
+    double paper_bits; /* what the papers' formulas count for it, at its level (tithe_codec_paper_bits) */
 } tithe_frame_info;
 
 /* No frame of this codec is longer than bound(n), in either form. */

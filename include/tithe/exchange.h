@@ -26,6 +26,12 @@ extern "C" {
 typedef struct tithe_exchange tithe_exchange;
 struct tithe_exchange_config;
 
+/* A reduction by a switch, with heads of packets: what each rank sends, what comes back to it, and the last packet of that. */
+typedef struct tithe_reduced {
+    double up, down, last, packets;
+} tithe_reduced;
+enum { TITHE_REDUCTIONS = 3 }; /* of a step: scales that ranks agree on, and the sum */
+
 /* The shape of a step: all that its rounds depend on. Lengths in bytes. */
 typedef struct tithe_step_shape {
     unsigned ranks;
@@ -45,6 +51,9 @@ typedef struct tithe_step_shape {
     double share, shares;   /* the longest frame to an owner, and all of them together; */
     double share_frames;    /* how many that are */
     bool heads, back_heads; /* lengths go ahead of frames, to the owners and back */
+    /* where a switch sums */
+    unsigned reductions;
+    tithe_reduced reduced[TITHE_REDUCTIONS];
 } tithe_step_shape;
 
 typedef struct tithe_scheme {
@@ -53,10 +62,11 @@ typedef struct tithe_scheme {
     bool whole;                         /* takes the gradients as they are: no frames */
     bool forms;                         /* put only forms what is to be sent; run makes the messages */
     bool back;                          /* sends a frame back, which a downlink codec may compress */
-    bool served;  /* by a server, to which all frames go: ranks need not know each other */
-    bool gathers; /* every rank gets the frames of all */
-    bool cuts;    /* frames are of parts of the vector; back as they came, unless told otherwise */
-    bool led;     /* ranks send what one of them selected, which promises nothing of what the others keep */
+    bool served;   /* by a server, to which all frames go: ranks need not know each other */
+    bool gathers;  /* every rank gets the frames of all */
+    bool cuts;     /* frames are of parts of the vector; back as they came, unless told otherwise */
+    bool led;      /* ranks send what one of them selected, which promises nothing of what the others keep */
+    bool integers; /* sums are of whole numbers: only codecs go with it that can be written as such */
     const char *const *collectives; /* names of those that it can use, the default first; ends with NULL */
     /* Is this the one to take where none is named, for so many numbers? The first in the table that says so. NULL: never. */
     bool (*suits)(const struct tithe_exchange_config *config, size_t n);
@@ -73,8 +83,6 @@ typedef struct tithe_scheme {
     void (*foretell)(const struct tithe_exchange_config *config, size_t n, tithe_step_shape *shape);
     /* What a step of this shape takes, added to a list of rounds. Stated here and nowhere else (rounds.h). */
     void (*rounds)(const tithe_step_shape *shape, tithe_rounds *rounds);
-    /* Of the message of a local rank, counted from 0. NULL: the codec's own count. */
-    double (*paper_bits)(const tithe_exchange *ex, unsigned local);
     /* Numbers that it learned from step to step, for a checkpoint. NULL: none. */
     size_t (*learned)(const tithe_exchange *ex, double *numbers);
     void (*relearn)(tithe_exchange *ex, const double *numbers);
@@ -145,6 +153,9 @@ typedef struct tithe_exchange_config {
     bool overlap;
     /* A gradient that cannot be sent skips the step, in place of ending the exchange (below). */
     bool skip_nonfinite;
+    const double *feedback_params; /* from tithe_feedback_find; NULL: its defaults */
+    /* Whoever has the model can go back to where it was, as a tuner that makes trials asks for (tithe_steering.trial). */
+    bool restores;
 } tithe_exchange_config;
 
 #define TITHE_EACH_LAYER ((size_t)-1) /* bucket_bytes: a bucket for each layer, neither fused nor cut */
@@ -171,6 +182,29 @@ TITHE_API tithe_status tithe_exchange_switch(tithe_exchange *ex, const char *col
  * no way, since that would not know. */
 TITHE_API tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme,
                                                     const char *collective, tithe_error *error);
+/* Another codec, feedback, way back, scheme and collective, by options as tithe_exchange_open takes them; what is not named is
+ * the default, not what it was. The codec states its level. What was kept stays, and goes on under `feedback=ec`; under
+ * `scheme=dense` it goes with the next gradient, and nothing is left. Otherwise as above. */
+TITHE_API tithe_status tithe_exchange_change(tithe_exchange *ex, const char *options, tithe_error *error);
+
+/* Under a tuner that steers: the link as it is known, in place of what messages tell of it, and the seconds that a step takes
+ * besides. Between two steps, and the same on all ranks; it may change the setting. Otherwise nothing happens. */
+TITHE_API tithe_status tithe_exchange_tell_link(tithe_exchange *ex, const tithe_link *link, double compute,
+                                                tithe_error *error);
+
+/* How the next step will be made, as options for tithe_exchange_change, and why; and how often that has changed. */
+typedef struct tithe_steering {
+    size_t size;                  /* sizeof(tithe_steering), set by whoever asks: so much is filled in */
+    const char *options, *reason; /* good until the next step */
+    unsigned changes;
+    unsigned settings; /* that there are to choose from */
+    /* The next step is one of a trial, and of another one than the last if the number is another (tuner.h). 0: of none. */
+    unsigned trial;
+} tithe_steering;
+/* False: nobody steers. */
+TITHE_API bool tithe_exchange_steering(const tithe_exchange *ex, tithe_steering *now);
+/* With which options it would have made all steps so far, as far as is known by now. False: nobody knows. */
+TITHE_API bool tithe_exchange_hindsight(const tithe_exchange *ex, char *options, size_t room);
 
 /* Take up the gradient of one local rank: feedback, level, frame. Different ranks may be put at the same time, each
  * on a lane of its own. With a shared level, g must stay as it is until finish.

@@ -2,7 +2,10 @@
  *
  * Error compensation, one step of a worker (Danilova and Gorbunov; key danilova2022): e <- e + gamma*g, send C(e),
  * e <- e - C(e). e belongs to the caller: n numbers, zero before the first step, in units of the update. The absolute
- * threshold of `threshold` is meant in units of the gradient, so it acts on e + gamma*g as gamma*lambda. */
+ * threshold of `threshold` is meant in units of the gradient, so it acts on e + gamma*g as gamma*lambda.
+ *
+ * In an exchange `ec:decay=0.95` lets the residual fade: e <- 0.95 e + gamma*g. What is old when it could be sent is of little
+ * use, as where messages are the differences of models after many local steps. A step that a rank skips, or that is refused, fades nothing. */
 #ifndef TITHE_FEEDBACK_H
 #define TITHE_FEEDBACK_H
 
@@ -54,6 +57,8 @@ typedef struct tithe_feedback {
      * first); otherwise this does all of it, in as few passes as it can, with the same result to the bit. */
     tithe_status (*encode)(const tithe_feedback_call *c, bool formed, tithe_frame_info *info,
                            tithe_error *error);
+    /* What the residual is multiplied with ahead of each step, by params with their defaults. NULL: 1. */
+    double (*decay)(const double *params);
 } tithe_feedback;
 
 TITHE_API const tithe_feedback *const *tithe_feedbacks(void); /* ends with NULL */

@@ -168,6 +168,9 @@ typedef struct tithe_train_options {
     bool exact;
     /* Skip steps in which a gradient cannot be sent, in place of ending there (exchange.h). */
     bool skip_nonfinite;
+    /* Under a tuner that steers: lines "STEP OPTIONS", from step 0 on, as records with a `setting` have them. These settings are
+     * taken, and nothing else is decided. NULL: the tuner does. */
+    const char *replay;
 } tithe_train_options;
 
 /* All but `size`, which tells how much there is to set. */
@@ -209,11 +212,12 @@ typedef struct tithe_train_facts {
     double step_size;            /* of step 0 */
     double omega_up, omega_down; /* of the two codecs; infinite: nothing is promised */
     double slowdown; /* predicted for compression both ways (horvath2022natural); NAN: no prediction */
-    const char *estimator, *feedback, *scheme, *collective, *transport, *cost_unit;
-    char codec[256], downlink[256], tuner[120], cost[1024]; /* specs; downlink "": all|raw */
-    unsigned buckets;                                       /* messages of a worker in a step */
-    size_t raw_bytes;                                       /* of one uncompressed message */
+    const char *estimator, *scheme, *collective, *transport, *cost_unit;
+    char codec[256], downlink[256], feedback[60], tuner[120], cost[1024]; /* specs; downlink "": all|raw */
+    unsigned buckets;                                                     /* messages of a worker in a step */
+    size_t raw_bytes;                                                     /* of one uncompressed message */
     double bound_step_size; /* the largest for which the theorem bounds the gap; NAN: for none */
+    unsigned settings;      /* among which the tuner chooses (tuner.h); 0: it does not steer */
 } tithe_train_facts;
 
 typedef enum tithe_target { TITHE_NO_TARGET, TITHE_TARGET_REACHED, TITHE_TARGET_MISSED } tithe_target;
@@ -242,6 +246,10 @@ typedef struct tithe_train_result {
     tithe_complexity complexity;
     double *x; /* the final iterate, if the caller gave room (it is not allocated here); may be NULL */
     size_t x_room;
+    /* Under a tuner that steers: the last setting, as options for tithe_exchange_change, what it would have taken from the start,
+     * and how often it changed. */
+    char setting[TITHE_SETTING_TEXT], hindsight[TITHE_SETTING_TEXT];
+    unsigned changes;
 } tithe_train_result;
 
 /* Does what the options name exist, and go together? As far as can be told without a look at the data. */
@@ -262,6 +270,7 @@ typedef struct tithe_checkpoint {
     size_t size; /* sizeof(tithe_checkpoint), set by whoever asks: so much is filled in */
     uint64_t step, n, seed, data_hash;
     unsigned workers;
+    bool gradient; /* a vector: the last one of each worker. It stands in what was a gap */
     double epochs, seconds;
     /* vectors besides the model */
     bool residual, aggregate, server_residual, anchor, averages, clients, momentum, lowest;

@@ -55,10 +55,12 @@ typedef struct tithe_plan_request {
      * the rounds of its own collectives, those that announce lengths included. */
     bool count_paper;
     tithe_speed speed;
+    /* A codec for the schemes that take whole numbers alone (switch), which have no row otherwise; NULL: they have none. */
+    const tithe_plan_codec *summed;
 } tithe_plan_request;
 
 /* How many rows there will be: one for each scheme and each collective that it runs over; those that send dense vectors
- * first, then the others for each level, and those that take it for each codec. */
+ * first, then the others for each level, those that take it for each codec, and those of `summed`. */
 TITHE_API size_t tithe_plan_rows(const tithe_plan_request *request);
 
 typedef struct tithe_plan {

@@ -3,6 +3,7 @@
  *   codec.h     a gradient to packed bytes and back     (start here)
  *   feedback.h  keep what was not sent
  *   exchange.h  gradients in, one update out: what stands in place of an all-reduce
+ *   outer.h     local steps: exchange what models have moved, now and then
  *   comm.h      the ranks, and how messages travel between them
  *   coll.h      ring, tree, star, direct
  *   cost.h      what a message costs
@@ -22,6 +23,7 @@
  *
  *   check.h, bench.h      libtithe_measure: what a codec claims, and how fast it is here
  *   transport.h           libtithe_mpi, libtithe_zmq: ranks in several processes
+ *   switch.h              libtithe_switch: a switch that adds what passes, and the way to it
  *   data.h, model.h, learn.h, trace.h     libtithe_learn: the trainer
  *
  * No global state, no init call, no allocation inside a step; the library never exits, aborts or prints. */
@@ -39,6 +41,7 @@
 #include "tithe/link.h"
 #include "tithe/link_estimate.h"
 #include "tithe/options.h"
+#include "tithe/outer.h"
 #include "tithe/plan.h"
 #include "tithe/pool.h"
 #include "tithe/probe.h"

@@ -43,6 +43,8 @@ typedef struct tithe_trace_record {
     double skipped; /* total: steps that were not taken, because a gradient could not be sent (exchange.h) */
     /* static or owned by the trace; "" when nothing is to be said */
     const char *scheme, *collective, *reason;
+    /* Where a tuner steers: options that all steps from here on are made with, in the line where that changes. */
+    const char *setting;
 } tithe_trace_record;
 
 /* The columns of a record, for those who read or write all of them. Ends with a NULL name. */

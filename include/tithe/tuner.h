@@ -34,6 +34,10 @@ typedef struct tithe_tuner_call {
      * for all n. NULL: the frame of the codec, or what the papers count. */
     double (*bits)(const struct tithe_tuner_call *c, double entries);
     const void *context; /* for it */
+    /* Under error compensation, where what does not go now goes later; all of them 0: as if it never went.
+     * The share of an entry's progress that is lost if it waits; the progress that a message has to make at least, if CAT's own does,
+     * so that it keeps up with gradients that change; and the entries of the last message, from which a level does not go far away. */
+    double lost, pace, before;
 } tithe_tuner_call;
 
 typedef struct tithe_choice {
@@ -66,6 +70,53 @@ typedef struct tithe_tuner_plan {
     const char *collective; /* as for tithe_exchange_switch; NULL: as it is, or the default of a new scheme */
 } tithe_tuner_plan;
 
+/* ---- tuners that steer: codec, level, scheme and collective at once ---------------------------------------- */
+
+/* One way to make a step, as the exchange offers it. */
+enum { TITHE_SETTING_TEXT = 256 };
+typedef struct tithe_setting {
+    char options[TITHE_SETTING_TEXT]; /* as for tithe_exchange_change (exchange.h) */
+    double keep;                      /* share of its numbers that a rank sends; 1: all of them */
+    bool whole;                       /* gradients as they are: nothing is compressed, and nothing kept */
+    /* How long what is not sent waits: `waits` times what it does under top-k with raw values that all ranks get from each
+     * other, at the same keep; and `lag` steps whatever the vector is, where all numbers are sent, but not exactly. */
+    double waits, lag;
+    /* Of a step: transfer = rounds * latency + bytes / bandwidth; and codec work (rounds.h). */
+    double rounds, bytes, encoded, decoded, formed;
+    double codec;    /* seconds of that work, as far as it was timed; 0 on a network that is computed */
+    unsigned family; /* settings of one family differ in level, scheme and collective alone */
+} tithe_setting;
+
+/* What is known after so many steps, the same on all ranks. NAN: not known. */
+typedef struct tithe_view {
+    uint32_t step;
+    size_t n;
+    unsigned ranks;
+    const tithe_setting *settings;
+    size_t count, now;         /* how many there are, and which one is in use */
+    const double *seconds;     /* of a step with each of them, compute included, on the link as it is */
+    double latency, bandwidth; /* of that link */
+    /* Share of the energy that was sent: the mean over ranks, and over steps since they looked before. */
+    double gain;
+    /* |v|_1^2 / |v|_2^2 of a rank's gradient, and of what it has to send: how many entries it is made of. */
+    double spread, spread_kept;
+    /* What a step gained of the loss, lately: the mean of <g_t, u_(t-1)> over the ranks, with u the update. And what it would
+     * gain if nothing was kept: <g, e>, of the means over the ranks. */
+    double descent, behind;
+    double behind_error; /* of the latter, which is an estimate: one standard deviation */
+    bool fresh;          /* all of this was seen just now, and not before */
+} tithe_view;
+
+typedef struct tithe_order {
+    size_t take;  /* place in settings */
+    bool settled; /* nothing that ranks could see would change it, while the link stays as it is */
+    /* Not 0: the next steps are a trial, and another one than those before if the number is another; whoever has the model goes back
+     * to where it was when a trial ends. What is kept goes back by itself. Only where the tuner `explores`. */
+    unsigned trial;
+    unsigned look;    /* ask again after so many steps; 0: when it pays */
+    char reason[160]; /* in a few words; "" where nothing changes */
+} tithe_order;
+
 typedef struct tithe_tuner {
     const char *name, *summary, *paper; /* paper NULL: of no paper */
     const tithe_param *params;          /* NULL: none */
@@ -82,6 +133,19 @@ typedef struct tithe_tuner {
                          tithe_error *error);
     void (*close)(void *state); /* not NULL where `open` is not */
     void (*after)(void *state, const tithe_tuner_step *step, tithe_tuner_plan *plan);
+    /* Does it want tithe_tuner_call.lost and the like, for which each rank remembers a gradient and an update? NULL: no; "": yes; or a sentence: why it cannot
+     * with this codec. NULL: never. params with their defaults. */
+    const char *(*waits)(const double *params, const tithe_codec *codec);
+    /* Of a tuner that steers: it makes trials; and it has a ladder of levels from `high` down to `low` with so many to each factor
+     * `factor`, of a selector that sends a share, without a way back of its own. 0: it takes whatever there is. */
+    bool explores;
+    unsigned rungs;
+    /* Chooses among settings, before the first step and after some of the others; `choose` is not asked then, since every
+     * setting states its level. The same numbers have to lead to the same choice on every machine. NULL: it does not steer. */
+    void (*steer)(void *state, const tithe_view *view, tithe_order *order);
+    /* Which setting it would have taken from the start, as far as is known now: `seconds` are means over the run. NULL: nobody
+     * knows. */
+    size_t (*hindsight)(const void *state, const tithe_view *view);
     /* As numbers, for a checkpoint: returns how many, and copies them if there is a place. Both or none. */
     size_t (*save)(const void *state, double *numbers);
     void (*load)(void *state, const double *numbers);
@@ -110,6 +174,10 @@ TITHE_API size_t tithe_tuner_grid(const tithe_tuner_call *c, double *levels, siz
 TITHE_API tithe_status tithe_tuner_curve(const tithe_tuner_call *c, const double *levels, size_t count,
                                          double *curve, double *costs, tithe_error *error);
 TITHE_API size_t tithe_tuner_best(const double *curve, const double *costs, size_t count);
+/* Where entries can wait: a level up to that one, `best`, which maximises lost * curve - rate * costs, rate being curve / costs
+ * there. lost and before are as in tithe_tuner_call, `least` is pace * |x|^2, both of all workers. */
+TITHE_API size_t tithe_tuner_best_late(const double *levels, const double *curve, const double *costs,
+                                       size_t best, double lost, double least, double before);
 
 #ifdef __cplusplus
 }

@@ -207,6 +207,8 @@ typedef struct tithe_quantizer {
     /* Only called after check said yes. */
     void (*decode)(const tithe_quant_call *c, const uint8_t *src, size_t length, const tithe_sink *out);
     void (*claims)(const tithe_quant_call *c, tithe_claims *claims);
+    /* How vectors become whole numbers that a switch can add. NULL: they do not. */
+    const struct quant_integers *integers;
 } tithe_quantizer;
 
 /* ---- tables ------------------------------------------------------------------------------------------- */

@@ -11,11 +11,13 @@ with its own sentence.
 """
 from ._codec import Codec, decode
 from ._exchange import Comm, Exchange
-from ._library import (Error, MismatchError, MissingLibrary, NonfiniteError, PeerError, SpecError, Status, library)
+from ._library import (Error, MismatchError, MissingLibrary, NonfiniteError, PeerError, SkippedError, SpecError,
+                       Status, library)
+from ._outer import Outer
 from ._plan import plan
 
-__all__ = ["Codec", "Comm", "Error", "Exchange", "MismatchError", "MissingLibrary", "NonfiniteError", "PeerError", "SpecError",
-           "Status", "decode", "plan", "version"]
+__all__ = ["Codec", "Comm", "Error", "Exchange", "MismatchError", "MissingLibrary", "NonfiniteError", "Outer", "PeerError",
+           "SkippedError", "SpecError", "Status", "decode", "plan", "version"]
 
 
 def version() -> str:

@@ -62,6 +62,17 @@ DECLARATIONS = {
         size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);
         void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers);
         void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exchange_totals *totals, const tithe_exchange_record *last);
+        tithe_status tithe_outer_open(tithe_exchange *ex, const char *options, tithe_outer **outer, tithe_error *error);
+        void tithe_outer_free(tithe_outer *outer);
+        tithe_status tithe_outer_begin(tithe_outer *outer, const float *const *layers, tithe_error *error);
+        tithe_status tithe_outer_put(tithe_outer *outer, unsigned rank, const float *const *layers, tithe_error *error);
+        tithe_status tithe_outer_exchange(tithe_outer *outer, tithe_error *error);
+        tithe_status tithe_outer_get(tithe_outer *outer, unsigned rank, float *const *layers, tithe_error *error);
+        tithe_status tithe_outer_go_on(tithe_outer *outer, unsigned rank, float *const *layers, tithe_error *error);
+        float *tithe_outer_shared(tithe_outer *outer);
+        float *tithe_outer_momentum(tithe_outer *outer);
+        float *tithe_outer_start(tithe_outer *outer, unsigned rank);
+        tithe_status tithe_outer_start_at(tithe_outer *outer, unsigned rank, const float *start, tithe_error *error);
     """,
     "tithe_zmq": """
         tithe_status tithe_comm_zmq_open(const char *text, tithe_comm **comm, tithe_error *error);
@@ -112,6 +123,10 @@ class NonfiniteError(Error, ArithmeticError):
     """A NaN or an infinity; `position` says where."""
 
 
+class SkippedError(Error):
+    """A step that all ranks leave out, because of a NaN or an infinity on one of them (on_nonfinite="skip")."""
+
+
 class MismatchError(Error):
     """Ranks that were not started alike."""
 
@@ -126,7 +141,7 @@ class MissingLibrary(Error, ImportError):
 
 _KINDS: dict[int, type[Error]] = {
     Status.ARGUMENT: SpecError, Status.SPEC: SpecError, Status.NONFINITE: NonfiniteError, Status.MISMATCH: MismatchError,
-    Status.TIMEOUT: PeerError, Status.PEER: PeerError,
+    Status.TIMEOUT: PeerError, Status.PEER: PeerError, Status.SKIPPED: SkippedError,
 }
 
 

@@ -8,9 +8,9 @@
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
 
+#include "base/mix.h"
 #include "tithe/variant.h"
 
-#define RNG_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 #define RNG_SILVER UINT64_C(0xd1342543de82ef95) /* any other odd number with well spread bits */
 
 typedef enum rng_purpose {
@@ -22,16 +22,9 @@ typedef enum rng_purpose {
     RNG_ROWS = 6,    /* which rows an estimator looks at */
     RNG_COIN = 7,    /* of loopless SVRG */
     RNG_CLIENTS = 8, /* which workers take part in a step */
-    RNG_CHECK = 9    /* not drawn from: the key itself says whether two ends agree on a seed */
+    RNG_CHECK = 9,   /* not drawn from: the key itself says whether two ends agree on a seed */
+    RNG_WINDOW = 10  /* what is too small for a sum of whole numbers */
 } rng_purpose;
-
-/* The finalizer of splitmix64: every bit of the result depends on every bit of z. */
-static inline uint64_t rng_mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
 
 tithe_key ti_rng_key(uint64_t seed, uint32_t step, uint32_t rank, uint32_t tensor, rng_purpose purpose);
 

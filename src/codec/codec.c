@@ -15,8 +15,8 @@ static const tithe_selector *const selectors[] = {
 };
 
 static const tithe_quantizer *const quantizers[] = {
-    &ti_quant_raw,  &ti_quant_f16,    &ti_quant_bf16,      &ti_quant_natural,
-    &ti_quant_sign, &ti_quant_dither, &ti_quant_natdither, NULL,
+    &ti_quant_raw,       &ti_quant_f16,   &ti_quant_bf16, &ti_quant_natural, &ti_quant_sign, &ti_quant_dither,
+    &ti_quant_natdither, &ti_quant_int32, NULL,
 };
 
 const tithe_selector *const *tithe_selectors(void)

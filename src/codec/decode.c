@@ -125,8 +125,12 @@ tithe_status tithe_frame_check(const tithe_codec *codec, const tithe_call *call,
 {
     checked_frame f = {.shared_bytes = 0};
     const tithe_status status = check(codec, call, frame, length, n, &f, error);
-    if (!status && info) *info = f.info;
-    return status;
+    if (status || !info) return status;
+    tithe_codec made_by = *codec; /* whose level the caller need not know */
+    memcpy(made_by.quantizer_params, f.params, sizeof made_by.quantizer_params);
+    *info = f.info;
+    info->paper_bits = tithe_codec_paper_bits(&made_by, n, info->entries);
+    return TITHE_OK;
 }
 
 tithe_status tithe_decode_add(const tithe_codec *codec, const tithe_call *call, const uint8_t *frame,

@@ -19,6 +19,15 @@ size_t ti_levels_bucket_of(const double *params)
     return (size_t)params[LEVEL_BUCKET];
 }
 
+double ti_levels_norm(const tithe_quant_call *c, const float *x, size_t count)
+{
+    switch ((int)c->params[LEVEL_P]) {
+    case LEVEL_P_1: return ti_norm1(TITHE_F32, x, count);
+    case LEVEL_P_2: return ti_norm2(TITHE_F32, x, count);
+    default: return ti_norm_max(TITHE_F32, x, count);
+    }
+}
+
 uint64_t ti_levels_max_bits(const tithe_quant_call *c)
 {
     const unsigned s = levels_of(c),

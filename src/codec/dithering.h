@@ -11,39 +11,39 @@
 enum { LEVEL_P = 0, LEVEL_S = 1, LEVEL_BUCKET = 2, LEVEL_NORM = 3, LEVEL_CODE = 4 };
 enum { LEVEL_P_1, LEVEL_P_2, LEVEL_P_INF };
 
-#define LEVEL_PARAMS(max_levels)                                     \
-    {.name = "p",                                                    \
-     .doc = "the norm that scales a bucket",                         \
-     .fallback = LEVEL_P_2,                                          \
-     .max = 2,                                                       \
-     .choices = "1|2|inf",                                           \
-     .wire = 2},                                                     \
-        {.name = "s",                                                \
-         .doc = "non-zero levels; 7 make 4 bits with sign and zero", \
-         .fallback = 7,                                              \
-         .min = 1,                                                   \
-         .max = (max_levels),                                        \
-         .whole = true,                                              \
-         .wire = TITHE_WIRE_LEVEL},                                  \
-        {.name = "bucket",                                           \
-         .doc = "values that share a norm; 0 for all of them",       \
-         .fallback = 0,                                              \
-         .min = 0,                                                   \
-         .max = 16383,                                               \
-         .whole = true,                                              \
-         .wire = TITHE_WIRE_NUMBER},                                 \
-        {.name = "norm",                                             \
-         .doc = "raw writes a norm in 32 bits, natural in 8",        \
-         .fallback = 0,                                              \
-         .max = 1,                                                   \
-         .choices = "raw|natural",                                   \
-         .wire = 1},                                                 \
-        {.name = "code",                                             \
-         .doc = "fixed width, or Elias gamma",                       \
-         .fallback = 0,                                              \
-         .max = 1,                                                   \
-         .choices = "fixed|elias",                                   \
-         .wire = 1},                                                 \
+#define LEVEL_PARAMS(max_levels)                                              \
+    {.name = "p",                                                             \
+     .doc = "the norm that scales a bucket; inf, the largest, loses least",   \
+     .fallback = LEVEL_P_2,                                                   \
+     .max = 2,                                                                \
+     .choices = "1|2|inf",                                                    \
+     .wire = 2},                                                              \
+        {.name = "s",                                                         \
+         .doc = "non-zero levels; 7 make 4 bits with sign and zero",          \
+         .fallback = 7,                                                       \
+         .min = 1,                                                            \
+         .max = (max_levels),                                                 \
+         .whole = true,                                                       \
+         .wire = TITHE_WIRE_LEVEL},                                           \
+        {.name = "bucket",                                                    \
+         .doc = "values that share a norm; 0: all, which a long tail spoils", \
+         .fallback = 0,                                                       \
+         .min = 0,                                                            \
+         .max = 16383,                                                        \
+         .whole = true,                                                       \
+         .wire = TITHE_WIRE_NUMBER},                                          \
+        {.name = "norm",                                                      \
+         .doc = "raw writes a norm in 32 bits, natural in 8",                 \
+         .fallback = 0,                                                       \
+         .max = 1,                                                            \
+         .choices = "raw|natural",                                            \
+         .wire = 1},                                                          \
+        {.name = "code",                                                      \
+         .doc = "fixed width, or Elias gamma",                                \
+         .fallback = 0,                                                       \
+         .max = 1,                                                            \
+         .choices = "fixed|elias",                                            \
+         .wire = 1},                                                          \
         QUANT_SCALE
 
 /* t = |x| * steps(s) / norm lies in [0, steps(s)]; the grid rounds it to a level in 0..s. */
@@ -90,6 +90,21 @@ static inline unsigned levels_norm_bytes(const tithe_quant_call *c)
 static inline bool levels_are_elias(const tithe_quant_call *c)
 {
     return c->params[LEVEL_CODE] == 1;
+}
+
+/* t = (|x| * lift) * slope. The lift, a power of two, keeps the slope a normal number for norms near
+ * either end of the range of floats. */
+typedef struct bucket_scale {
+    float lift, slope;
+} bucket_scale;
+
+static inline bucket_scale levels_scale(double steps, float norm)
+{
+    bucket_scale b = {1, 0};
+    if (norm < 0x1p-60f) b.lift = 0x1p100f;
+    if (norm > 0x1p60f) b.lift = 0x1p-64f;
+    if (norm > 0) b.slope = (float)(steps / ((double)norm * (double)b.lift));
+    return b;
 }
 
 /* What the sixteen codes of four bits add to a vector. */
@@ -139,6 +154,7 @@ static inline unsigned levels_parts(const tithe_quant_call *c)
     return pool_parts(c->pool, c->count, PARALLEL_MIN);
 }
 
+double ti_levels_norm(const tithe_quant_call *c, const float *x, size_t count); /* as `p` says */
 uint64_t ti_levels_max_bits(const tithe_quant_call *c);
 /* `norm` bits for the norm of each bucket, `each` + log2 s for each value. */
 double ti_levels_paper_bits(const tithe_quant_call *c, double norm, double each);

@@ -6,15 +6,6 @@
 
 #include "codec/dithering.h"
 
-static double norm_p(const tithe_quant_call *c, const float *x, size_t count)
-{
-    switch ((int)c->params[LEVEL_P]) {
-    case LEVEL_P_1: return ti_norm1(TITHE_F32, x, count);
-    case LEVEL_P_2: return ti_norm2(TITHE_F32, x, count);
-    default: return ti_norm_max(TITHE_F32, x, count);
-    }
-}
-
 /* Write a norm; the result is what the decoder will read. */
 static float put_norm(const tithe_quant_call *c, uint8_t *dst, size_t bucket, float norm)
 {
@@ -28,21 +19,6 @@ static float put_norm(const tithe_quant_call *c, uint8_t *dst, size_t bucket, fl
     if (field > 254) field = 254;
     dst[bucket] = (uint8_t)field;
     return f32_from_bits(field << 23);
-}
-
-/* t = (|x| * lift) * slope. The lift, a power of two, keeps the slope a normal number for norms near
- * either end of the range of floats. */
-typedef struct bucket_scale {
-    float lift, slope;
-} bucket_scale;
-
-static bucket_scale scale_of(double steps, float norm)
-{
-    bucket_scale b = {1, 0};
-    if (norm < 0x1p-60f) b.lift = 0x1p100f;
-    if (norm > 0x1p60f) b.lift = 0x1p-64f;
-    if (norm > 0) b.slope = (float)(steps / ((double)norm * (double)b.lift));
-    return b;
 }
 
 /* |x|^2 / E|C(x)|^2 over one bucket. */
@@ -177,7 +153,7 @@ static bool encode_bucket(const encode_work *work, size_t b, level_writer *w)
         ti_kernels()->add_scaled(sum, c->gradient + begin, c->gamma, end - begin);
         x = sum;
     }
-    const double norm = norm_p(c, x, end - begin);
+    const double norm = ti_levels_norm(c, x, end - begin);
     if (!(norm <= (double)LARGEST_NORM)) {
         const kernel_source source = {work->sent->y, c->gradient, c->gamma};
         for (size_t i = begin; c->gradient && i < end;
@@ -191,7 +167,7 @@ static bool encode_bucket(const encode_work *work, size_t b, level_writer *w)
         for (size_t i = begin; i < end; i++) put_level(&w->bits, levels_are_elias(c), s, 0, false);
         return false;
     }
-    level_stretch t = {.scale = scale_of(work->grid->steps(s), (float)norm)};
+    level_stretch t = {.scale = levels_scale(work->grid->steps(s), (float)norm)};
     double factor = 1;
     if (c->contractive) {
         factor = bucket_contraction(work->grid, t.scale, x, end - begin);

@@ -292,6 +292,7 @@ static tithe_status write_frame(const tithe_codec *codec, const encode_input *in
         .header_bytes = m->header_bytes,
         .index_bits = m->plan.bits,
         .value_bits = (uint64_t)shared * 8 + value_bits,
+        .paper_bits = tithe_codec_paper_bits(codec, in->n, count),
     };
     return TITHE_OK;
 }

@@ -11,7 +11,7 @@
 #include "tithe/variant.h"
 
 extern const tithe_quantizer ti_quant_raw, ti_quant_f16, ti_quant_bf16, ti_quant_natural, ti_quant_sign,
-    ti_quant_dither, ti_quant_natdither;
+    ti_quant_dither, ti_quant_natdither, ti_quant_int32;
 
 /* The parameter that every stochastic quantizer has; codec.c settles it for the pair. */
 #define QUANT_SCALE                                                                                   \

@@ -5,6 +5,7 @@
  * |x|_2 and norm <= reach/sqrt(d) |x|_2 it is min(reach/s, reach^2/(4 s^2)) |x|_2^2. Key:
  * alistarh2017qsgd. */
 #include "codec/dithering.h"
+#include "codec/integers.h"
 
 static const tithe_param dither_params[] = {LEVEL_PARAMS(16383), {0}};
 
@@ -66,7 +67,7 @@ static void dither_claims(const tithe_quant_call *c, tithe_claims *claims)
 
 const tithe_quantizer ti_quant_dither = {
     .name = "dither",
-    .summary = "a norm, and one of s even levels each",
+    .summary = "a norm, and one of s even levels each; s=127,p=inf,bucket=128: 8 bits, off by 1 to 4 %",
     .paper = "alistarh2017qsgd",
     .params = dither_params,
     .id = 5,
@@ -80,4 +81,5 @@ const tithe_quantizer ti_quant_dither = {
     .check = ti_levels_check,
     .decode = dither_decode,
     .claims = dither_claims,
+    .integers = &ti_integers_dither,
 };

@@ -10,6 +10,7 @@
  * above 2^127 (2^1023) has no upper neighbour and goes to the lower one. Denormals round to zero or to the
  * smallest normal number: unbiased, but with a larger variance. scale=contractive multiplies by 8/9 in the
  * decoder. Key: horvath2022natural. */
+#include "codec/integers.h"
 #include "codec/quant.h"
 #include "kernels/define.h"
 #include "kernels/parallel.h"
@@ -255,4 +256,5 @@ const tithe_quantizer ti_quant_natural = {
     .check = natural_check,
     .decode = natural_decode,
     .claims = natural_claims,
+    .integers = &ti_integers_natural,
 };

@@ -1,12 +1,12 @@
 /* select_topk.c - the k largest magnitudes, exactly; ties go to the lowest position.
  *
- * per=layer takes k (or its share) of every segment that the call lists. rule=l2 lets the data choose: the
+ * per=layer takes k (or its share) of every segment that the call lists, and with whole=W all of those that have at most W numbers. rule=l2 lets the data choose: the
  * smallest top set whose l1 norm reaches the l2 norm of the whole, the level of Alistarh's S+Q.
  * Keys: khirirat2021cat, alistarh2017qsgd, tyagi2023artopk (LW-Top-k). */
 #include "codec/select.h"
 #include "kernels/kernels.h"
 
-enum { RULE = 2, PER = 3 };
+enum { RULE = 2, PER = 3, WHOLE = 4 };
 
 static const tithe_param topk_params[] = {
     SELECT_K_AND_KEEP,
@@ -20,6 +20,11 @@ static const tithe_param topk_params[] = {
      .fallback = 0,
      .max = 1,
      .choices = "all|layer"},
+    {.name = "whole",
+     .doc = "with per=layer: layers of at most so many numbers go whole",
+     .fallback = 0,
+     .max = 1e9,
+     .whole = true},
     {0}};
 
 static bool topk_has_level(const double *params)
@@ -31,6 +36,7 @@ static const char *topk_refuse(const double *params)
 {
     if (params[RULE] == 1 && ti_select_has_k_or_keep(params))
         return "rule=l2 finds its own k: leave k and keep out";
+    if (params[WHOLE] > 0 && params[PER] == 0) return "whole is about layers: write per=layer, too";
     return ti_select_refuse_k_and_keep(params);
 }
 
@@ -142,6 +148,7 @@ static bool select_part(const tithe_select_call *c, size_t first, size_t n, tith
 static bool select_layer(const tithe_select_call *c, size_t i, size_t first, tithe_selection *s)
 {
     const size_t n = c->call->segments[i], *levels = c->call->segment_levels;
+    if ((double)n <= c->params[WHOLE]) return n == 0 || ti_select_top(c, first, n, n, s);
     if (!levels) return select_part(c, first, n, s);
     const size_t k = levels[i] < n ? levels[i] : n;
     return k == 0 || ti_select_top(c, first, n, k, s);

@@ -3,7 +3,7 @@
  * It may add in any order, and in another one tomorrow, so the result is a sum but no promise of bits: --deterministic
  * refuses it. The library does not say what it sends nor how; what is counted, and stated, is what every all-reduce has to
  * send at least, the ring's 2(N-1)/N of the vector for each rank. It does not wait inside MPI (MPI_Iallreduce), where no
- * timeout would hold. */
+ * timeout would hold: docs/plan.md, "Limits", has what that costs. */
 #include "coll/coll.h"
 
 static void reduce_rounds(unsigned size, double n, tithe_rounds *rounds)
@@ -43,7 +43,7 @@ static unsigned one_part(unsigned size)
 
 const tithe_collective ti_coll_native = {
     .name = "native",
-    .summary = "the MPI library's own all-reduce: fast, but in no promised order",
+    .summary = "the MPI library's own all-reduce (MPI_Iallreduce), in no promised order",
     .paper = "tyagi2023artopk",
     .parts = one_part,
     .reduce_all = reduce_all,

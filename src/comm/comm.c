@@ -56,6 +56,7 @@ tithe_status tithe_comm_custom(const tithe_transport *transport, void *self, con
 void tithe_comm_free(tithe_comm *comm)
 {
     if (!comm) return;
+    ti_comm_detach(comm);
     if (comm->transport && !comm->failed.code) ti_comm_dismiss_server(comm, NULL);
     if (comm->transport && comm->transport->close) comm->transport->close(comm->self);
     free(comm);

@@ -2,6 +2,7 @@
 #ifndef COMM_COMM_H
 #define COMM_COMM_H
 
+#include "aggregate/reduction.h"
 #include "base/status.h"
 #include "tithe/comm.h"
 
@@ -57,6 +58,9 @@ struct tithe_comm {
     uint64_t sent_bytes, sent_messages; /* by the ranks of this process */
     double waited;                      /* seconds */
     link_seen seen;
+    const aggregator *aggregator; /* a switch that adds for these ranks; NULL: none was attached */
+    void *aggregator_self;
+    bool joined; /* its job has begun */
     /* the first of its waits that failed; from then on nothing is sent or waited for. Code 0: none */
     tithe_error failed;
 };
@@ -85,6 +89,16 @@ tithe_status ti_comm_take(tithe_comm *comm, unsigned at, unsigned from, void *ro
 tithe_status ti_comm_flush(tithe_comm *comm, tithe_error *error);
 /* The transport's own all-reduce; what it sends is for the caller to count. */
 tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe_error *error);
+
+/* ---- a switch that adds (reduce.c) ------------------------------------------------------------------------- */
+
+/* From now on it belongs to the group, and ends with it. */
+void ti_comm_attach(tithe_comm *comm, const aggregator *by, void *self);
+void ti_comm_detach(tithe_comm *comm);
+/* Before the first reduction: all ranks agree on a name for the job, and the switch hears of them. */
+tithe_status ti_comm_join_switch(tithe_comm *comm, tithe_error *error);
+tithe_status ti_comm_reduce(tithe_comm *comm, const agg_reduction *r, const uint8_t *const *up, uint8_t *down,
+                            tithe_error *error);
 
 /* ---- small things that all processes need (fold.c) -------------------------------------------------- */
 

@@ -1,80 +1,23 @@
-/* mpi.c - messages over MPI: one rank for each process. The only file that includes mpi.h.
+/* mpi.c - a transport over MPI: one rank for each process. Only mpi_*.[ch] know mpi.h.
  *
  * Nothing here blocks inside MPI: every wait tests, looks whether somebody gave up, and has a timeout. A process that
  * has to wait yields, since there may be more processes than cores. */
-#include <limits.h>
-#include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "comm/mpi_state.h"
 #include "comm/transport_fail.h"
-#include "tithe/transport.h"
 
-enum {
-    TAG_MESSAGE = 1,
-    TAG_GIVE_UP = 2,
-    TAG_WAITING = 3,
-    TAG_PIECE = 4,
-    MAX_WHY = 200,
-    MAX_NUMBERS = 1 << 30,
-    NEWS = 8
-};
-
-/* Messages travel in pieces that MPI sends at once. A longer one it would announce first, and send when the receiver has
- * answered: a round trip for each message, and behind whatever else waits in the line of the receiver. Open MPI's limit
- * over TCP is 64 kB with its own head. */
-enum { AT_ONCE = 60 << 10, MAX_PIECES = 16 };
-
-/* A message on its way out. */
-typedef struct posted {
-    MPI_Request request;
-    unsigned to;
-} posted;
-
-/* A piece that was asked for. */
-typedef struct expected {
-    MPI_Request request;
-    unsigned from;
-    size_t length;
-} expected;
-
-typedef struct mpi_state {
-    MPI_Comm comm;
-    int rank, size;
-    bool started; /* by us */
-    bool failed;  /* somebody may be gone, so what needs everybody is not to be called */
-    bool mute;    /* MPI has bytes of ours that may be gone by now, and is not to be called any more */
-    posted *requests;
-    size_t count, room;
-    expected pieces[MAX_PIECES]; /* a queue */
-    size_t first_piece, piece_count;
-    unsigned *waits;           /* comm.h: what each has said of itself */
-    MPI_Status arrived;        /* of the last request that was waited for */
-    int news[NEWS], news_next; /* what was said of ourselves: the last few may still be on their way */
-    char why[MAX_WHY];         /* our last words, which may be, too */
-} mpi_state;
-
-static tithe_status fail_mpi(int code, const char *what, tithe_error *error)
+tithe_status ti_mpi_fail(int code, const char *what, tithe_error *error)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "";
     int length = 0;
     MPI_Error_string(code, text, &length);
     return transport_fail(error, TITHE_E_PEER, 0, "MPI could not %s: %.150s.", what, text);
-}
-
-/* Its room may go away afterwards. What has begun to arrive cannot be cancelled, and gets a second to end. */
-static void drop_receive(MPI_Request *request)
-{
-    if (*request == MPI_REQUEST_NULL) return;
-    MPI_Cancel(request);
-    const double end = clock_now() + 1;
-    for (int done = 0; !done && clock_now() < end; sched_yield()) MPI_Test(request, &done, MPI_STATUS_IGNORE);
-    if (*request != MPI_REQUEST_NULL) MPI_Request_free(request); /* its sender is gone in the middle of it */
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
@@ -151,7 +94,7 @@ static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double t
     for (unsigned round = 0;; round++) {
         int done = 0;
         const int code = MPI_Test(request, &done, &s->arrived);
-        if (code != MPI_SUCCESS) return fail_mpi(code, what, error);
+        if (code != MPI_SUCCESS) return ti_mpi_fail(code, what, error);
         if (done) {
             if (told) say_waiting(s, -1);
             return TITHE_OK;
@@ -170,27 +113,20 @@ static tithe_status wait_until_done(mpi_state *s, MPI_Request *request, double t
     }
 }
 
-static tithe_status wait_for(mpi_state *s, MPI_Request *request, double timeout, const char *what,
-                             unsigned who, tithe_error *error)
+tithe_status ti_mpi_wait(mpi_state *s, MPI_Request *request, double timeout, const char *what, unsigned who,
+                         tithe_error *error)
 {
     const tithe_status status = wait_until_done(s, request, timeout, what, who, error);
     if (status) s->failed = true;
     return status;
 }
 
-/* MPI takes a message that is too short without a word. */
-static tithe_status expect_length(const mpi_state *s, size_t length, unsigned from, tithe_error *error)
-{
-    int count = 0;
-    MPI_Get_count(&s->arrived, MPI_BYTE, &count);
-    if ((size_t)count == length) return TITHE_OK;
-    return transport_fail(error, TITHE_E_MISMATCH, from,
-                          "A message of rank %u has %d bytes where %zu were expected.", from, count, length);
-}
-
 /* ---- the library's own all-reduce ---------------------------------------------------------------------- */
 
-/* It adds in whatever order it likes. One that was given up on cannot be cancelled: the process ends soon. */
+enum { MAX_NUMBERS = 1 << 30 }; /* in one call, which counts them in an int */
+
+/* It adds in whatever order it likes. One that was given up on cannot be cancelled: the process ends soon. MPI_Allreduce, which
+ * blocks, would not come back where somebody has died or stands still, and no timeout would hold. */
 static tithe_status all_reduce(void *self, float *vector, size_t n, double timeout, tithe_error *error)
 {
     mpi_state *s = self;
@@ -200,147 +136,12 @@ static tithe_status all_reduce(void *self, float *vector, size_t n, double timeo
         MPI_Request request;
         const int code =
             MPI_Iallreduce(MPI_IN_PLACE, vector + done, (int)piece, MPI_FLOAT, MPI_SUM, s->comm, &request);
-        if (code != MPI_SUCCESS) return fail_mpi(code, "add up", error);
-        status =
-            wait_for(s, &request, timeout, "add up with all ranks, such as", (unsigned)(s->rank == 0), error);
+        if (code != MPI_SUCCESS) return ti_mpi_fail(code, "add up", error);
+        status = ti_mpi_wait(s, &request, timeout, "add up with all ranks, such as", (unsigned)(s->rank == 0),
+                             error);
         done += piece;
     }
     return status;
-}
-
-/* ---- the five functions -------------------------------------------------------------------------------- */
-
-static tithe_status post(mpi_state *s, const void *bytes, size_t length, unsigned to, int tag,
-                         tithe_error *error)
-{
-    if (s->count == s->room) {
-        const size_t room = s->room ? 2 * s->room : 64;
-        posted *more = realloc(s->requests, room * sizeof *more);
-        if (!more) return transport_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to send.");
-        s->requests = more;
-        s->room = room;
-    }
-    const int code =
-        MPI_Isend(bytes, (int)length, MPI_BYTE, (int)to, tag, s->comm, &s->requests[s->count].request);
-    if (code != MPI_SUCCESS) return fail_mpi(code, "send", error);
-    s->requests[s->count++].to = to;
-    return TITHE_OK;
-}
-
-static tithe_status send(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
-                         tithe_error *error)
-{
-    (void)from;
-    const uint8_t *at = bytes;
-    tithe_status status;
-    do {
-        const size_t piece = length < AT_ONCE ? length : AT_ONCE;
-        status = post(self, at, piece, to, TAG_MESSAGE, error);
-        at += piece;
-        length -= piece;
-    } while (length && !status);
-    return status;
-}
-
-static tithe_status receive(void *self, unsigned at_rank, unsigned from, void *bytes, size_t length,
-                            double timeout, tithe_error *error)
-{
-    (void)at_rank;
-    mpi_state *s = self;
-    uint8_t *at = bytes;
-    tithe_status status = TITHE_OK;
-    do {
-        const size_t piece = length < AT_ONCE ? length : AT_ONCE;
-        MPI_Request request;
-        const int code = MPI_Irecv(at, (int)piece, MPI_BYTE, (int)from, TAG_MESSAGE, s->comm, &request);
-        if (code != MPI_SUCCESS) return fail_mpi(code, "receive", error);
-        status = wait_for(s, &request, timeout, "receive from", from, error);
-        if (status) drop_receive(&request);
-        if (!status) status = expect_length(s, piece, from, error);
-        at += piece;
-        length -= piece;
-    } while (length && !status);
-    return status;
-}
-
-/* ---- pieces: their receivers have asked for them, so that MPI need not announce them and wait ------------- */
-
-static tithe_status send_piece(void *self, unsigned from, unsigned to, const void *bytes, size_t length,
-                               tithe_error *error)
-{
-    (void)from;
-    return post(self, bytes, length, to, TAG_PIECE, error);
-}
-
-static tithe_status expect_piece(void *self, unsigned at, unsigned from, void *room, size_t length,
-                                 tithe_error *error)
-{
-    (void)at;
-    mpi_state *s = self;
-    if (s->piece_count == MAX_PIECES)
-        return transport_fail(error, TITHE_E_ARGUMENT, from, "At most %d pieces can be asked for ahead.",
-                              MAX_PIECES);
-    expected *e = &s->pieces[(s->first_piece + s->piece_count) % MAX_PIECES];
-    *e = (expected){.request = MPI_REQUEST_NULL, .from = from, .length = length};
-    const int code = MPI_Irecv(room, (int)length, MPI_BYTE, (int)from, TAG_PIECE, s->comm, &e->request);
-    if (code != MPI_SUCCESS) return fail_mpi(code, "receive", error);
-    s->piece_count++;
-    return TITHE_OK;
-}
-
-static void cancel_pieces(mpi_state *s)
-{
-    for (; s->piece_count; s->piece_count--, s->first_piece = (s->first_piece + 1) % MAX_PIECES)
-        drop_receive(&s->pieces[s->first_piece].request);
-}
-
-static tithe_status take_piece(void *self, unsigned at, unsigned from, void *room, size_t length,
-                               const void **bytes, double timeout, tithe_error *error)
-{
-    (void)at;
-    mpi_state *s = self;
-    expected *e = &s->pieces[s->first_piece];
-    if (!s->piece_count || e->from != from || e->length != length)
-        return transport_fail(error, TITHE_E_ARGUMENT, from, "A piece was taken that was not asked for.");
-    *bytes = room;
-    const tithe_status status = wait_for(s, &e->request, timeout, "receive from", from, error);
-    if (status) {
-        cancel_pieces(s);
-        return status;
-    }
-    s->first_piece = (s->first_piece + 1) % MAX_PIECES;
-    s->piece_count--;
-    return expect_length(s, length, from, error);
-}
-
-static tithe_status flush(void *self, double timeout, tithe_error *error)
-{
-    mpi_state *s = self;
-    tithe_status status = TITHE_OK;
-    for (size_t i = 0; i < s->count && !status; i++)
-        status = wait_for(s, &s->requests[i].request, timeout, "hand a message to", s->requests[i].to, error);
-    if (!status) s->count = 0;
-    return status;
-}
-
-/* What was to be sent may go away afterwards. Messages that nobody takes cannot be called back: MPI would send them when it
- * is called again, so it is not. */
-static void end_sends(mpi_state *s)
-{
-    const double end = clock_now() + 1;
-    size_t left;
-    do {
-        left = 0;
-        for (size_t i = 0; i < s->count; i++) {
-            int done = 1;
-            if (s->requests[i].request != MPI_REQUEST_NULL)
-                MPI_Test(&s->requests[i].request, &done, MPI_STATUS_IGNORE);
-            left += !done;
-        }
-        sched_yield();
-    } while (left && clock_now() < end);
-    s->count = 0;
-    s->mute = left > 0;
 }
 
 /* Best effort: nobody may be listening any more. */
@@ -359,8 +160,8 @@ static void give_up(void *self, const char *why)
         for (int done = 0; !done && clock_now() < end;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
     }
-    cancel_pieces(s);
-    end_sends(s);
+    ti_mpi_cancel_pieces(s);
+    ti_mpi_end_sends(s);
 }
 
 /* Is everybody still there, after a failure, and at its end too? Those who are get a second for their last words. */
@@ -380,7 +181,7 @@ static void close_mpi(void *self)
 {
     mpi_state *s = self;
     if (s->mute) return; /* the process ends soon, and mpirun the job */
-    cancel_pieces(s);
+    ti_mpi_cancel_pieces(s);
     const bool whole = !s->failed || all_are_here(s), started = s->started;
     if (whole) MPI_Comm_free(&s->comm);
     free(s->requests);
@@ -395,15 +196,15 @@ static const tithe_transport transport = {
     .size = sizeof(tithe_transport),
     .name = "mpi",
     .summary = "MPI: one rank for each process that mpirun starts",
-    .send = send,
-    .receive = receive,
-    .flush = flush,
+    .send = ti_mpi_send,
+    .receive = ti_mpi_receive,
+    .flush = ti_mpi_flush,
     .give_up = give_up,
     .close = close_mpi,
     .all_reduce = all_reduce,
-    .send_piece = send_piece,
-    .expect_piece = expect_piece,
-    .take_piece = take_piece,
+    .send_piece = ti_mpi_send_piece,
+    .expect_piece = ti_mpi_expect_piece,
+    .take_piece = ti_mpi_take_piece,
 };
 
 tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm **comm, tithe_error *error)
@@ -417,7 +218,7 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm **comm, tithe_error
         const int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
         if (code != MPI_SUCCESS) {
             free(s);
-            return fail_mpi(code, "start", error);
+            return ti_mpi_fail(code, "start", error);
         }
         s->started = true;
     }
@@ -425,7 +226,7 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm **comm, tithe_error
     int code = MPI_Comm_dup(parent, &s->comm);
     if (code != MPI_SUCCESS) {
         free(s);
-        return fail_mpi(code, "duplicate the communicator", error);
+        return ti_mpi_fail(code, "duplicate the communicator", error);
     }
     MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(s->comm, &s->rank);

@@ -81,6 +81,8 @@ static tithe_status encode_part(tithe_exchange *ex, artopk *a, unsigned owner, t
     tithe_frame_info info;
     tithe_error why = {0};
     const tithe_call call = part_call(ex, owner);
+    const float unit = (float)ti_exchange_unit(a->part, ex->config.comm->size);
+    for (size_t j = 0; j < many; j++) sum[j] /= unit;
     tithe_status status =
         tithe_encode(a->part, &call, sum, many, ex->blocks[owner], a->frame_room, &info, &why);
     if (status) {
@@ -94,7 +96,8 @@ static tithe_status encode_part(tithe_exchange *ex, artopk *a, unsigned owner, t
                          tithe_codec_spec(a->part));
     if (!status)
         status = tithe_decode_add(a->part, &call, ex->blocks[owner], info.bytes, -1, sum, many, error);
-    for (size_t j = 0; j < many && !status; j++) ex->workers[i].residual[a->indices[from + j]] += sum[j];
+    for (size_t j = 0; j < many && !status; j++)
+        ex->workers[i].residual[a->indices[from + j]] += unit * sum[j];
     return status;
 }
 
@@ -105,7 +108,8 @@ static tithe_status decode_part(tithe_exchange *ex, artopk *a, unsigned owner, t
     if (many == 0 || ti_refusal_note(ex, ex->blocks[owner], ex->lengths[owner])) return TITHE_OK;
     for (size_t j = 0; j < many; j++) a->values[0][from + j] = 0;
     const tithe_call call = part_call(ex, owner);
-    return tithe_decode_add(a->part, &call, ex->blocks[owner], ex->lengths[owner], 1, a->values[0] + from,
+    const float unit = (float)ti_exchange_unit(a->part, ex->config.comm->size);
+    return tithe_decode_add(a->part, &call, ex->blocks[owner], ex->lengths[owner], unit, a->values[0] + from,
                             many, error);
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/family.h"
-#include "codec/codec.h"
+#include "codec/integers.h"
 #include "exchange/exchange.h"
 #include "feedback/kinds.h"
 #include "tuner/search.h"
@@ -52,9 +52,17 @@ static tithe_status choose_scheme(const tithe_exchange_config *c, size_t n, exch
     return *s ? TITHE_OK : ti_fail(error, TITHE_E_SPEC, 0, "No scheme suits all of this: name one.");
 }
 
+/* Does the switch round the sum as the ranks round their vectors? */
+static bool rounds_sums(const tithe_exchange_config *c, const tithe_scheme *scheme)
+{
+    const struct quant_integers *how = scheme->integers ? c->codec->quantizer->integers : NULL;
+    return how && how->rounds_sums;
+}
+
 /* The way back of a scheme that cuts is as the way there, where nothing else is said; an aggregate has to come back whole. */
 static void settle_back(tithe_exchange_config *c, const tithe_scheme *scheme)
 {
+    if (!c->downlink && rounds_sums(c, scheme)) c->downlink = c->codec;
     if (scheme->cuts && !c->downlink && !c->feedback->aggregates) {
         c->downlink = c->codec;
         if (!c->downlink_tuner && c->tuner->tunes && !c->tuner->open) c->downlink_tuner = c->tuner;
@@ -168,6 +176,7 @@ static tithe_status expect_sense(const tithe_exchange_config *c, const tithe_sch
               "where one rank gives them to all.";
     if (!why && scheme->refuse) why = scheme->refuse(c);
     if (!why && c->tuner->refuse) why = c->tuner->refuse(c->codec);
+    if (!why) why = ti_exchange_refuse_waiting(c, scheme);
     if (!why && c->downlink && c->downlink_tuner->refuse) why = c->downlink_tuner->refuse(c->downlink);
     if (!why && c->downlink_feedback->keeps && !c->downlink)
         why = "`downlink-feedback` has nothing to keep without `downlink`: a raw frame leaves nothing out.";

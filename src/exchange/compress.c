@@ -6,7 +6,7 @@
 #include "exchange/exchange.h"
 #include "kernels/kernels.h"
 
-static double squares(const float *x, size_t n)
+double ti_exchange_squares(const float *x, size_t n)
 {
     return ti_kernels()->sum_squares(x, n);
 }
@@ -34,7 +34,10 @@ tithe_tuner_call ti_exchange_tuner_call(const exchange_way *way, const exchange_
                               .scratch_size = way->tuner_scratch_size,
                               .segments = exchange_segments(way),
                               .segment_count = way->segment_count,
-                              .segment_levels = lane->levels};
+                              .segment_levels = lane->levels,
+                              .lost = w->late.lost,
+                              .pace = w->late.pace,
+                              .before = w->late.before};
 }
 
 tithe_feedback_call ti_exchange_feedback_call(const exchange_way *way, const exchange_worker *w,
@@ -75,7 +78,7 @@ static tithe_status measure_unsent(const exchange_way *way, exchange_worker *w, 
     if (c->work != x && way->n) memcpy(c->work, x, way->n * sizeof *x);
     const tithe_status status =
         tithe_decode_add(way->codec, c->call, w->frame, w->info.bytes, -1, c->work, way->n, error);
-    w->unsent = squares(c->work, way->n);
+    w->unsent = ti_exchange_squares(c->work, way->n);
     return status;
 }
 
@@ -91,7 +94,7 @@ static tithe_status measure_sent(const exchange_way *way, exchange_worker *w, co
     if (way->n) memset(c->work, 0, way->n * sizeof *c->work);
     const tithe_status status =
         tithe_decode_add(codec, c->call, w->frame, w->info.bytes, 1, c->work, way->n, error);
-    w->sent = squares(c->work, way->n);
+    w->sent = ti_exchange_squares(c->work, way->n);
     return status;
 }
 
@@ -99,10 +102,9 @@ tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, con
                                 bool formed, const float *x, bool measure, tithe_error *error)
 {
     tithe_status status = way->feedback->encode(c, formed, &w->info, error);
-    w->level = c->call->level;
     if (status || !measure) return status;
     if (way->feedback->scaled)
-        w->unsent = squares(w->residual, way->n); /* what was not sent is what was kept */
+        w->unsent = ti_exchange_squares(w->residual, way->n); /* what was not sent is what was kept */
     else
         status = measure_unsent(way, w, c, x, error);
     return status ? status : measure_sent(way, w, c, error);
@@ -116,7 +118,8 @@ tithe_status ti_exchange_form(const exchange_way *way, exchange_worker *w, const
         way->feedback->keeps ? ti_exchange_expect_finite(c->g, way->n, error) : TITHE_OK;
     if (status) return status;
     *x = way->feedback->form(c);
-    if (measure) w->energy = squares(*x, way->n);
+    if (measure) w->energy = ti_exchange_squares(*x, way->n);
+    if (w->late.g) ti_late_look(&w->late, c->g, *x, (double)c->gamma, way->n);
     return TITHE_OK;
 }
 
@@ -134,13 +137,48 @@ tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, e
     return status ? status : ti_exchange_encode(way, w, &c, look, x, measure, error);
 }
 
-tithe_status ti_exchange_compress_back(tithe_exchange *ex, const exchange_way *way, exchange_worker *w,
-                                       tithe_call *call, const float *sum, tithe_error *error)
+/* ---- sums ------------------------------------------------------------------------------------------------ */
+
+double ti_exchange_largest(const tithe_codec *codec)
 {
+    const tithe_call call = {0};
+    const tithe_quant_call quant = ti_codec_quant_call(codec, &call, 1);
+    tithe_claims claims = {0};
+    codec->quantizer->claims(&quant, &claims);
+    return claims.largest;
+}
+
+double ti_exchange_unit(const tithe_codec *codec, unsigned ranks)
+{
+    double unit = 1;
+    while (ti_exchange_largest(codec) < EXCHANGE_SENSE && unit < ranks) unit *= 2;
+    return unit;
+}
+
+static void multiply(float *x, size_t n, float factor)
+{
+    for (size_t i = 0; x && factor != 1 && i < n; i++) x[i] *= factor;
+}
+
+tithe_status ti_exchange_compress_back(tithe_exchange *ex, const exchange_way *way, exchange_worker *w,
+                                       tithe_call *call, float *sum, tithe_error *error)
+{
+    const double unit = ti_exchange_unit(way->codec, ex->config.comm->size);
     /* A threshold is stated in units of the gradient, but the sum may be in those of the update. */
-    if (way->codec->selector->absolute && ex->config.feedback->scaled)
-        call->level = ex->gamma * way->codec->selector_params[0];
+    if (way->codec->selector->absolute)
+        call->level = (ex->config.feedback->scaled ? ex->gamma : 1) * way->codec->selector_params[0] / unit;
     /* what is kept is in units of the update, so that a step size that changes does no harm */
     const double gamma = ti_exchange_scaled(ex) ? 1 : ex->gamma;
-    return ti_exchange_compress(way, w, &ex->server_lane, call, sum, gamma, false, error);
+    multiply(sum, way->n, (float)(1 / unit));
+    multiply(w->residual, way->n, (float)(1 / unit));
+    const tithe_status status =
+        ti_exchange_compress(way, w, &ex->server_lane, call, sum, gamma, false, error);
+    multiply(w->residual, way->n, (float)unit);
+    return status;
+}
+
+double ti_exchange_weight_back(const tithe_exchange *ex)
+{
+    return ti_exchange_unit(ex->down.codec, ex->config.comm->size) *
+           ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps);
 }

@@ -7,6 +7,8 @@
 #include "codec/codec.h"
 #include "coll/coll.h"
 #include "exchange/buckets.h"
+#include "exchange/control.h"
+#include "exchange/options.h"
 #include "feedback/kinds.h"
 #include "tuner/search.h"
 
@@ -69,9 +71,12 @@ static bool make_worker(const tithe_exchange *ex, const exchange_way *way, const
 {
     bool enough = true;
     if (framed) w->frame = exchange_room(way->capacity, 1, &enough);
-    if (way->feedback->keeps)
-        w->residual = slice ? (float *)slice : exchange_room(ex->n, sizeof(float), &enough);
-    if (way->feedback->keeps && ex->config.skip_nonfinite)
+    if (slice)
+        w->residual = (float *)slice; /* kept or not: it may be needed again */
+    else if (way->feedback->keeps)
+        w->residual = exchange_room(ex->n, sizeof(float), &enough);
+    if (way->waits && enough) enough = ti_late_open(&w->late, ex->n);
+    if (w->residual && ex->config.skip_nonfinite)
         w->before.numbers = exchange_room(ex->n, sizeof(float), &enough);
     return enough;
 }
@@ -80,11 +85,13 @@ static bool make_workers(tithe_exchange *ex, const exchange_slice *slice)
 {
     bool enough = true;
     const tithe_exchange_config *c = &ex->config;
-    if (ex->scheme->whole) ex->vectors = exchange_room(c->comm->local, sizeof *ex->vectors, &enough);
+    /* gradients as they are, or what is formed of them where no feedback has a place for it */
+    const bool vectors = ex->scheme->whole || (ex->scheme->forms && !ex->up.feedback->keeps);
+    if (vectors) ex->vectors = exchange_room(c->comm->local, sizeof *ex->vectors, &enough);
     for (unsigned i = 0; enough && i < c->comm->local; i++) {
         exchange_worker *w = &ex->workers[i];
         w->cost = cost_of(ex, i);
-        if (ex->scheme->whole) ex->vectors[i] = exchange_room(ex->n, sizeof(float), &enough);
+        if (vectors) ex->vectors[i] = exchange_room(ex->n, sizeof(float), &enough);
         enough = enough && make_worker(ex, &ex->up,
                                        slice && slice->residual[i] ? slice->residual[i] + slice->begin : NULL,
                                        !ex->scheme->whole, w);
@@ -140,13 +147,20 @@ static tithe_status fail_memory(const tithe_exchange *ex, tithe_error *error)
 static tithe_status open_tuner(tithe_exchange *ex, tithe_error *error)
 {
     exchange_way *up = &ex->up;
-    const tithe_param *table = up->tuner->params;
     double params[TITHE_MAX_PARAMS];
     if (!up->tuner->open) return TITHE_OK;
-    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++)
-        params[i] = ex->config.tuner_params ? ex->config.tuner_params[i] : NAN;
-    ti_spec_defaults(table, params);
+    ti_exchange_tuner_params(&ex->config, params);
     return up->tuner->open(up->codec, ex->n, params, &up->tuner_state, error);
+}
+
+static float find_decay(const tithe_exchange_config *c)
+{
+    double params[TITHE_MAX_PARAMS];
+    if (!c->feedback->decay) return 1;
+    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++)
+        params[i] = c->feedback_params ? c->feedback_params[i] : NAN;
+    ti_spec_defaults(c->feedback->params, params);
+    return (float)c->feedback->decay(params);
 }
 
 static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, tithe_error *error)
@@ -157,8 +171,10 @@ static tithe_status make_room(tithe_exchange *ex, const exchange_slice *slice, t
     ex->raw_bytes = tithe_codec_length(ex->raw, ex->n, ex->n, TITHE_EXCHANGE);
     const tithe_exchange_config *c = &ex->config;
     ex->up = make_way(ex, c->codec, c->feedback, c->tuner);
+    ex->decay = find_decay(c);
     ex->down = make_way(ex, c->downlink ? c->downlink : ex->raw, c->downlink_feedback,
                         c->downlink ? c->downlink_tuner : &ti_tuner_fixed);
+    ex->up.waits = ti_exchange_waits(c);
     status = open_tuner(ex, error);
     if (!status && c->shared_level) status = find_levels(ex, error);
     if (status) return status;
@@ -258,8 +274,8 @@ static tithe_status expect_layers(const tithe_exchange_config *c, size_t n, tith
                    n);
 }
 
-tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
-                                   tithe_error *error)
+static tithe_status create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                           tithe_error *error)
 {
     const size_t count =
         config && config->bucket_bytes
@@ -282,9 +298,45 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
     return status;
 }
 
+/* Under a tuner that steers: with memory for everything that any setting keeps, and then as the first one has it. */
+static tithe_status create_steered(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                                   tithe_error *error)
+{
+    exchange_methods all;
+    tithe_exchange *made = NULL;
+    tithe_status status = ti_control_refuse(config, error);
+    if (!status) status = ti_exchange_find("all|natural", "ec", "fixed", "shards", NULL, NULL, &all, error);
+    if (status) return status;
+    tithe_exchange_config c = *config;
+    c.codec = all.codec;
+    c.feedback = all.feedback;
+    c.feedback_params = NULL;
+    c.tuner = all.tuner;
+    c.tuner_params = NULL;
+    c.scheme = "shards";
+    c.collective = NULL;
+    status = create(&c, n, &made, error);
+    if (!status) status = ti_control_open(made, config, error);
+    ti_exchange_methods_free(&all);
+    if (status)
+        tithe_exchange_free(made);
+    else
+        *ex = made;
+    return status;
+}
+
+tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n, tithe_exchange **ex,
+                                   tithe_error *error)
+{
+    const bool whole = config && config->size >= sizeof *config && config->comm && config->codec && ex;
+    return whole && config->tuner && config->tuner->steer ? create_steered(config, n, ex, error)
+                                                          : create(config, n, ex, error);
+}
+
 void tithe_exchange_free(tithe_exchange *ex)
 {
     if (!ex) return;
+    ti_control_close(ex->control);
     if (ex->kind) ex->kind->close(ex);
     for (unsigned i = 0; ex->workers && !ex->sliced && i < ex->config.comm->local; i++)
         free(ex->workers[i].residual);
@@ -293,6 +345,8 @@ void tithe_exchange_free(tithe_exchange *ex)
         free(ex->server.residual);
     }
     ti_exchange_opened_free(ex->opened);
+    if (ex->changed) ti_exchange_methods_free(ex->changed);
+    free(ex->changed);
     free(ex->workers);
     free(ex);
 }

@@ -1,5 +1,8 @@
 /* describe.c - an exchange in words and numbers, as JSON: for languages that cannot read its structs. */
+#include <stdio.h>
+
 #include "base/json.h"
+#include "base/spec.h"
 #include "exchange/exchange.h"
 
 static void describe_totals(const tithe_exchange *ex, json *j)
@@ -26,6 +29,15 @@ static void describe_last(const tithe_exchange_record *last, json *j)
     ti_json_close(j, '}');
 }
 
+/* With its parameters. */
+static void describe_feedback(const tithe_exchange_config *c, char *spec, size_t room)
+{
+    if (c->feedback->params && c->feedback_params)
+        ti_spec_write(spec, room, c->feedback->name, c->feedback->params, c->feedback_params);
+    else
+        snprintf(spec, room, "%s", c->feedback->name);
+}
+
 char *tithe_exchange_describe(const tithe_exchange *ex)
 {
     const tithe_exchange_config *c = &ex->config;
@@ -37,7 +49,9 @@ char *tithe_exchange_describe(const tithe_exchange *ex)
     ti_json_string(&j, "transport", tithe_comm_transport(c->comm));
     ti_json_string(&j, "codec", tithe_codec_spec(c->codec));
     ti_json_string(&j, "downlink", c->downlink ? tithe_codec_spec(c->downlink) : NULL);
-    ti_json_string(&j, "feedback", c->feedback->name);
+    char feedback[60];
+    describe_feedback(c, feedback, sizeof feedback);
+    ti_json_string(&j, "feedback", feedback);
     ti_json_string(&j, "tuner", c->tuner->name);
     ti_json_string(&j, "scheme", ex->last.scheme);
     ti_json_string(&j, "collective", ex->last.collective);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/sized.h"
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 
 /* Once it has failed, it fails: what others took for a step cannot be taken back. */
 static tithe_status fail_again(const tithe_exchange *ex, tithe_error *error)
@@ -40,6 +40,7 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
     exchange_worker *w = NULL;
     tithe_status status = find_worker(ex, rank, &w, error);
     if (!status) status = expect_sense(ex, lane, g, ex->n, gamma, error);
+    if (!status && ex->control) ti_control_observe(ex, rank, g, 0, ex->n, gamma);
     return status ? status : ex->kind->put(ex, rank, lane, g, gamma, error);
 }
 
@@ -62,6 +63,9 @@ tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigne
     tithe_status status = expect_layer(ex, layer, &length, error);
     if (!status) status = find_worker(ex, rank, &w, error);
     if (!status) status = expect_sense(ex, lane, g, length, gamma, error);
+    size_t begin = 0;
+    for (size_t l = 0; l < layer; l++) begin += ex->config.layers[l];
+    if (!status && ex->control) ti_control_observe(ex, rank, g, begin, length, gamma);
     return status ? status : ex->kind->put_layer(ex, rank, lane, layer, g, gamma, error);
 }
 
@@ -103,7 +107,10 @@ tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma
 
 tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error)
 {
-    return ex->failed.code ? fail_again(ex, error) : ex->kind->finish(ex, update, error);
+    if (ex->failed.code) return fail_again(ex, error);
+    const tithe_status status = ex->kind->finish(ex, update, error);
+    if (ex->control && status == TITHE_E_SKIPPED) ti_control_skip(ex);
+    return status || !ex->control ? status : ti_control_after(ex, update, error);
 }
 
 tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error)
@@ -151,7 +158,7 @@ double tithe_exchange_seconds(const tithe_exchange *ex, const tithe_link *link)
         tithe_exchange_rounds(ex, p, &rounds);
         sum += tithe_rounds_seconds(&rounds, link);
     }
-    return sum;
+    return ex->control ? sum + ti_control_seconds(ex, link) : sum;
 }
 
 unsigned tithe_exchange_buckets(const tithe_exchange *ex)

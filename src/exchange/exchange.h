@@ -8,6 +8,7 @@
 #include "comm/comm.h"
 #include "exchange/refusal.h"
 #include "tithe/exchange.h"
+#include "tuner/late.h"
 
 typedef enum worker_state { WORKER_IDLE, WORKER_PUT, WORKER_SKIPS } worker_state;
 
@@ -17,6 +18,7 @@ typedef struct exchange_way {
     const tithe_feedback *feedback;
     const tithe_tuner *tuner;
     void *tuner_state; /* NULL: it has none, or it is the way back */
+    bool waits;        /* the tuner asks what waiting costs */
     bool count_paper;
     size_t n;
     const size_t *layers; /* their lengths; NULL: it is one */
@@ -35,15 +37,16 @@ typedef struct exchange_worker {
     worker_state state;
     bool was_put;           /* in the last step */
     const tithe_cost *cost; /* of its messages */
-    float *residual;        /* feedback.h */
+    float *residual;        /* feedback.h; where there is one but nothing is kept, what was kept before */
+    bool owes;              /* of that, something is to go with the next gradient */
     uint8_t *frame;
     tithe_frame_info info;
-    double level;                /* of the frame: tithe_call.level */
     double energy, sent, unsent; /* |x|^2, |C(x)|^2, |x - C(x)|^2, where they are measured */
     double gamma;                /* with which it was put */
     const char *reason;
     exchange_refusal refusal; /* of its gradient, in this step */
     exchange_copy before;     /* of its residual */
+    late_memory late;         /* where the tuner asks what waiting costs */
     /* The gradient, where it is needed after put: a level that all share is known only then, shards encode then what stays,
      * and a whole gradient is read where it is. */
     const float *g;
@@ -103,6 +106,8 @@ tithe_status ti_exchange_choose_collective(const tithe_exchange_config *c, size_
 
 struct exchange_buckets;
 struct exchange_opened;
+struct exchange_methods;
+struct exchange_control;
 void ti_exchange_opened_free(struct exchange_opened *opened); /* NULL is fine */
 
 struct tithe_exchange {
@@ -125,6 +130,7 @@ struct tithe_exchange {
     uint32_t step;
     double gamma; /* of this step */
     exchange_way up, down;
+    float decay; /* what residuals are multiplied with ahead of each step */
     exchange_worker *workers;
     exchange_worker server; /* where a server is: one more who compresses */
     exchange_lane server_lane;
@@ -132,9 +138,11 @@ struct tithe_exchange {
     float *in_place; /* the one rank\'s own vector, where that is to become the update; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
-    struct exchange_opened *opened; /* what was made from text; NULL: all is the caller's (open.c) */
-    tithe_codec *raw;               /* all|raw, for what is not compressed */
-    size_t raw_bytes;               /* of its frames */
+    struct exchange_opened *opened;   /* what was made from text; NULL: all is the caller's (open.c) */
+    struct exchange_control *control; /* NULL: nobody steers, or it is a bucket (control.h) */
+    struct exchange_methods *changed; /* what it was changed to by text; NULL: it was not (change.c) */
+    tithe_codec *raw;                 /* all|raw, for what is not compressed */
+    size_t raw_bytes;                 /* of its frames */
     float *aggregate;         /* where the feedback aggregates: the mean of what all ranks sent so far */
     exchange_refusal refusal; /* of this step, as all ranks know it */
     tithe_error failed;       /* why no step can be taken any more. Code 0: they can */
@@ -154,7 +162,7 @@ struct tithe_exchange {
 };
 
 extern const tithe_scheme ti_scheme_dense, ti_scheme_gather, ti_scheme_star, ti_scheme_artopk,
-    ti_scheme_shards;
+    ti_scheme_shards, ti_scheme_switch;
 
 /* The exchanges that send: itself, or its buckets. */
 static inline unsigned ti_exchange_parts(const tithe_exchange *ex)
@@ -176,6 +184,7 @@ tithe_status ti_exchange_create_whole(const tithe_exchange_config *config, size_
 const char *ti_exchange_leader_name(const tithe_exchange *ex);
 /* What the last step was like, from its ranks (record.c). */
 void ti_exchange_record(tithe_exchange *ex);
+double ti_exchange_squares(const float *x, size_t n); /* |x|^2 (compress.c) */
 /* NaN or infinity (compress.c). */
 tithe_status ti_exchange_expect_finite(const float *g, size_t n, tithe_error *error);
 
@@ -195,9 +204,17 @@ tithe_feedback_call ti_exchange_feedback_call(const exchange_way *way, const exc
 tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, exchange_lane *lane,
                                   tithe_call *call, const float *g, double gamma, bool measure,
                                   tithe_error *error);
-/* The same of a sum of messages, on the way back from a server or an owner. */
+/* The same of a sum of messages, on the way back from a server or an owner; the sum is changed. What it is multiplied with where it
+ * is decoded: ti_exchange_weight, and the unit. */
 tithe_status ti_exchange_compress_back(tithe_exchange *ex, const exchange_way *way, exchange_worker *w,
-                                       tithe_call *call, const float *sum, tithe_error *error);
+                                       tithe_call *call, float *sum, tithe_error *error);
+double ti_exchange_weight_back(const tithe_exchange *ex);
+/* The largest number that a codec can write; below EXCHANGE_SENSE there are some that make sense, and cannot be written. */
+#define EXCHANGE_SENSE 0x1p100
+double ti_exchange_largest(const tithe_codec *codec);
+/* What sums are divided by before such a codec writes them, so that it can write the sum of numbers each of which it can: the
+ * least power of two that is no less than the number of ranks, by which nothing is rounded. 1: nothing is to be done. */
+double ti_exchange_unit(const tithe_codec *codec, unsigned ranks);
 /* Its last part: encode at the level of the call, and measure what was left. x is what was formed, where it was. */
 tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
                                 bool formed, const float *x, bool measure, tithe_error *error);
@@ -210,6 +227,17 @@ tithe_status ti_exchange_form(const exchange_way *way, exchange_worker *w, const
 tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *x,
                                const float *g, double gamma, tithe_error *error);
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error);
+
+/* What ranks remember for a tuner that asks what waiting costs (late.c). With their defaults: */
+void ti_exchange_tuner_params(const tithe_exchange_config *c, double *params);
+bool ti_exchange_waits(const tithe_exchange_config *c);
+const char *ti_exchange_refuse_waiting(const tithe_exchange_config *c, const tithe_scheme *scheme);
+/* After a step that was taken, and after one that was not. */
+void ti_exchange_learn(tithe_exchange *ex, const float *update);
+void ti_exchange_forget(tithe_exchange *ex);
+/* As numbers, as `learned` and `relearn` of a scheme. */
+size_t ti_exchange_remembered(const tithe_exchange *ex, double *numbers);
+void ti_exchange_remember(tithe_exchange *ex, const double *numbers);
 
 /* Do something for each local rank that was put, on as many threads as there are lanes (each_rank.c). */
 typedef tithe_status exchange_job(tithe_exchange *ex, void *context, unsigned local, exchange_lane *lane,
@@ -253,11 +281,11 @@ tithe_status ti_exchange_expect_length(unsigned rank, size_t length, size_t long
 /* ex->lengths has those of the local ranks; afterwards it has those of all, as they were announced. */
 tithe_status ti_exchange_gather_lengths(tithe_exchange *ex, tithe_error *error);
 
-/* The papers' bits of a frame that was made at this level (0: the codec's own). */
-double ti_exchange_paper_bits(const tithe_codec *codec, double level, size_t n, size_t entries);
+/* What a frame costs this rank. */
+double ti_exchange_charged(const tithe_exchange *ex, const exchange_worker *w, const tithe_frame_info *info);
 /* Count one message of a rank, or one that came back to it. */
-void ti_exchange_count_up(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits);
-void ti_exchange_count_down(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits);
+void ti_exchange_count_up(tithe_exchange *ex, const exchange_worker *w, const tithe_frame_info *info);
+void ti_exchange_count_down(tithe_exchange *ex, const exchange_worker *w, const tithe_frame_info *info);
 /* Count what the ranks here sent in this step, a frame each. */
 void ti_exchange_count_own(tithe_exchange *ex);
 /* The same, and what the rounds of an all-reduce brought each of them: what all send, all receive. */

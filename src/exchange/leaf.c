@@ -13,21 +13,38 @@
 /* A block that stays in the caches from the look at it to the copy. */
 enum { BLOCK = 1 << 13 };
 
+/* What was kept before, in units of the update, goes with the gradient. */
+static tithe_status pay(exchange_worker *w, double gamma, float *x, size_t n, tithe_error *error)
+{
+    for (size_t i = 0; i < n; i++) x[i] += (float)((double)w->residual[i] / gamma);
+    const size_t bad = ti_kernels()->find_nonfinite(x, n);
+    if (bad < n)
+        return ti_fail(error, TITHE_E_RANGE, bad, "The gradient and what was kept are %g.", (double)x[bad]);
+    if (n) memset(w->residual, 0, n * sizeof *w->residual);
+    w->owes = false;
+    return TITHE_OK;
+}
+
 /* A whole gradient counts as one raw frame, which is not written. Where it stays and is only read, or is to become the update itself,
  * it is not copied either, and looked at when its pieces leave. */
-static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const float *g, tithe_error *error)
+static tithe_status put_whole(tithe_exchange *ex, exchange_worker *w, const float *g, double gamma,
+                              tithe_error *error)
 {
-    const bool spares = ti_coll_spares(ex->config.comm, ex->collective, ex->n);
-    float *to = ex->vectors[w - ex->workers];
-    w->g = (ex->config.stays && spares) || g == ex->in_place ? g : to;
+    const bool spares = !w->owes && ti_coll_spares(ex->config.comm, ex->collective, ex->n);
+    float *to = g == ex->in_place ? ex->in_place : ex->vectors[w - ex->workers];
+    w->g = ex->config.stays && spares ? g : to;
     for (size_t first = 0; first < ex->n && !(spares && w->g == g); first += BLOCK) {
         const size_t length = ex->n - first < BLOCK ? ex->n - first : BLOCK;
         if (ti_kernels()->find_nonfinite(g + first, length) < length)
             return ti_exchange_expect_finite(g, ex->n, error);
-        if (w->g == to) memcpy(to + first, g + first, length * sizeof *g);
+        if (w->g != g) memcpy(to + first, g + first, length * sizeof *g);
     }
-    w->info = (tithe_frame_info){.bytes = ex->raw_bytes, .entries = ex->n};
-    if (ex->config.measure) w->energy = w->sent = ti_kernels()->sum_squares(g, ex->n);
+    const tithe_status status = w->owes ? pay(w, gamma, to, ex->n, error) : TITHE_OK;
+    if (status) return status;
+    w->info = (tithe_frame_info){.bytes = ex->raw_bytes,
+                                 .entries = ex->n,
+                                 .paper_bits = tithe_codec_paper_bits(ex->config.codec, ex->n, ex->n)};
+    if (ex->config.measure) w->energy = w->sent = ti_kernels()->sum_squares(w->g, ex->n);
     w->unsent = 0;
     return TITHE_OK;
 }
@@ -41,6 +58,8 @@ static tithe_status form_whole(tithe_exchange *ex, exchange_worker *w, const tit
     if (bad < ex->n)
         return ti_fail(error, isfinite(c->g[bad]) ? TITHE_E_RANGE : TITHE_E_NONFINITE, bad,
                        "The gradient holds %g.", (double)c->g[bad]);
+    if (ex->vectors && ex->n) /* x may be the caller's */
+        memcpy(ex->vectors[w - ex->workers], x, ex->n * sizeof *x);
     if (ex->config.measure) w->energy = ti_kernels()->sum_squares(x, ex->n);
     return TITHE_OK;
 }
@@ -56,6 +75,24 @@ static tithe_status put_formed(tithe_exchange *ex, exchange_worker *w, const tit
     return status ? status : ti_exchange_curve(ex, w, lane, x, g, gamma, error);
 }
 
+/* What was not sent fades before the gradient is added. A step that is refused finds it as it was. */
+static void decay_residual(tithe_exchange *ex, exchange_worker *w)
+{
+    if (!ex->scheme->whole || w->owes) ti_refusal_keep(&w->before, w->residual, 0, ex->n, ex->step);
+    if (!w->residual || ex->decay == 1) return;
+    for (size_t i = 0; i < ex->n; i++) w->residual[i] *= ex->decay;
+}
+
+/* Feedback, level and frame, as far as the scheme wants them now. */
+static tithe_status take_up(tithe_exchange *ex, exchange_worker *w, exchange_lane *l, tithe_call *call,
+                            const float *g, double gamma, tithe_error *error)
+{
+    if (ex->scheme->whole) return put_whole(ex, w, g, gamma, error);
+    if (ex->scheme->cuts) return ti_shards_put(ex, w, l, g, gamma, call->pool, error);
+    if (ex->scheme->forms || ex->config.shared_level) return put_formed(ex, w, call, l, g, gamma, error);
+    return ti_exchange_compress(&ex->up, w, l, call, g, gamma, ex->config.measure, error);
+}
+
 static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g, double gamma,
                         tithe_error *error)
 {
@@ -63,22 +100,14 @@ static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, const 
     exchange_worker *w = &ex->workers[rank - ex->config.comm->first];
     exchange_lane *l = &ex->lanes[lane];
     tithe_call call = ti_exchange_call(ex, rank, l->scratch, ex->up.scratch_size);
-    tithe_status status;
     tithe_error why = {0};
     (void)error; /* what is wrong with g is said to all ranks, by finish */
     if (ex->lane_count == 1 || ex->config.comm->local == 1)
         call.pool = ex->put_pool; /* nobody else uses it now */
     w->reason = "";
     w->refusal = (exchange_refusal){0};
-    ti_refusal_keep(&w->before, w->residual, 0, ex->n, ex->step);
-    if (ex->scheme->whole)
-        status = put_whole(ex, w, g, &why);
-    else if (ex->scheme->cuts)
-        status = ti_shards_put(ex, w, l, g, gamma, call.pool, &why);
-    else if (ex->scheme->forms || ex->config.shared_level)
-        status = put_formed(ex, w, &call, l, g, gamma, &why);
-    else
-        status = ti_exchange_compress(&ex->up, w, l, &call, g, gamma, ex->config.measure, &why);
+    decay_residual(ex, w);
+    const tithe_status status = take_up(ex, w, l, &call, g, gamma, &why);
     if (status) ti_refusal_put(ex, w, ti_refusal_of(rank, false, status, &why));
     w->state = WORKER_PUT;
     w->gamma = gamma;
@@ -206,6 +235,7 @@ tithe_status ti_exchange_run(tithe_exchange *ex, float *update, tithe_error *err
     if (ex->refusal.code) return TITHE_OK;
     ex->stepped = (exchange_stepped){ex->scheme, ex->shape};
     add_to_aggregate(ex, update);
+    ti_exchange_learn(ex, update);
     end_step(ex);
     return tell_tuner(ex, (double)(comm->sent_bytes - sent), clock_now() - start, error);
 }
@@ -253,6 +283,7 @@ static void close(tithe_exchange *ex)
         free(ex->workers[i].curve);
         free(ex->workers[i].costs);
         free(ex->workers[i].before.numbers);
+        ti_late_close(&ex->workers[i].late);
     }
     for (unsigned i = 0; ex->vectors && i < ex->config.comm->local; i++) free(ex->vectors[i]);
     for (unsigned l = 0; ex->lanes && l < ex->lane_count; l++) close_lane(&ex->lanes[l]);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 #include "exchange/options.h"
 
 /* Everything that was made for it; it goes with the exchange. */
@@ -38,7 +38,7 @@ static const char *resolved(const tithe_exchange *ex, const char *name)
     if (strcmp(name, "codec") == 0) return tithe_codec_spec(m->codec);
     if (strcmp(name, "downlink") == 0)
         return ex->config.downlink ? tithe_codec_spec(ex->config.downlink) : NULL;
-    if (strcmp(name, "feedback") == 0) return m->feedback->name;
+    if (strcmp(name, "feedback") == 0) return m->feedback_spec;
     if (strcmp(name, "downlink-feedback") == 0) return ex->config.downlink_feedback->name;
     if (strcmp(name, "tuner") == 0) return m->tuner_spec;
     if (strcmp(name, "scheme") == 0) return ex->scheme->name;
@@ -143,7 +143,8 @@ static tithe_status make(tithe_comm *comm, const struct exchange_opened *o, size
                                           .layer_count = o->layer_count,
                                           .bucket_bytes = c->bucket_bytes,
                                           .overlap = c->overlap,
-                                          .skip_nonfinite = c->skip_nonfinite};
+                                          .skip_nonfinite = c->skip_nonfinite,
+                                          .feedback_params = o->methods.feedback_params};
     return tithe_exchange_create(&config, n, ex, error);
 }
 
@@ -186,8 +187,12 @@ tithe_status tithe_exchange_open_layers(tithe_comm *comm, const char *options, c
         return status;
     }
     number(opened, comm->exchanges++);
-    *ex = opened;
-    return TITHE_OK;
+    status = ti_control_start(opened, error);
+    if (status)
+        tithe_exchange_free(opened);
+    else
+        *ex = opened;
+    return status;
 }
 
 tithe_status tithe_exchange_open(tithe_comm *comm, const char *options, size_t n, tithe_exchange **ex,

@@ -1,6 +1,8 @@
 /* options.c - see options.h. */
 #include "exchange/options.h"
 
+#include <string.h>
+
 #include "base/spec.h"
 #include "base/status.h"
 #include "codec/codec.h"
@@ -43,14 +45,18 @@ static tithe_status look_at(const char *spec, const char **feedback, const char 
 }
 
 static tithe_status find_way(const char *spec, const char *feedback, const char *tuner,
-                             const tithe_feedback **keeper, const tithe_tuner **chooser, double *params,
-                             tithe_codec **codec, tithe_error *error)
+                             const tithe_feedback **keeper, double *keeper_params,
+                             const tithe_tuner **chooser, double *params, tithe_codec **codec,
+                             tithe_error *error)
 {
+    const tithe_tuner *known = NULL;
+    if (tuner && !feedback && !tithe_tuner_find(tuner, &known, NULL, NULL) && known->steer) feedback = "ec";
     tithe_status status = look_at(spec, &feedback, &tuner, error);
-    if (!status) status = tithe_feedback_find(feedback, keeper, NULL, error);
+    if (!status) status = tithe_feedback_find(feedback, keeper, keeper_params, error);
     if (!status) status = tithe_tuner_find(tuner, chooser, params, error);
     if (!status)
-        status = make_codec(spec, (*keeper)->contracts || (*chooser)->tunes, (*chooser)->tunes, codec, error);
+        status = make_codec(spec, (*keeper)->contracts || (*chooser)->tunes,
+                            (*chooser)->tunes || (*chooser)->steer, codec, error);
     return status;
 }
 
@@ -67,14 +73,20 @@ tithe_status ti_exchange_find(const char *codec, const char *feedback, const cha
                               tithe_error *error)
 {
     *m = (exchange_methods){0};
-    tithe_status status = find_way(codec ? codec : "all|raw", feedback, tuner, &m->feedback, &m->tuner,
-                                   m->tuner_params, &m->codec, error);
-    if (!status)
+    tithe_status status = find_way(codec ? codec : "all|raw", feedback, tuner, &m->feedback,
+                                   m->feedback_params, &m->tuner, m->tuner_params, &m->codec, error);
+    if (!status) {
         ti_spec_write(m->tuner_spec, sizeof m->tuner_spec, m->tuner->name, m->tuner->params, m->tuner_params);
+        ti_spec_write(m->feedback_spec, sizeof m->feedback_spec, m->feedback->name, m->feedback->params,
+                      m->feedback_params);
+    }
     const char *keeps = downlink_feedback;
     if (!status && downlink && !keeps) keeps = keeper_of(scheme, m->feedback);
+    if (!status && keeps && strchr(keeps, ':')) /* sums of what all sent do not decay */
+        status =
+            ti_fail(error, TITHE_E_SPEC, 0, "`downlink-feedback` takes a name alone, not '%.60s'.", keeps);
     if (!status && downlink)
-        status = find_way(downlink, keeps, NULL, &m->downlink_feedback, &m->downlink_tuner, NULL,
+        status = find_way(downlink, keeps, NULL, &m->downlink_feedback, NULL, &m->downlink_tuner, NULL,
                           &m->downlink, error);
     else if (!status && keeps)
         status = tithe_feedback_find(keeps, &m->downlink_feedback, NULL, error);

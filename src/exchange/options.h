@@ -24,7 +24,8 @@ typedef struct exchange_methods {
     const tithe_feedback *feedback, *downlink_feedback; /* so may this, */
     const tithe_tuner *tuner, *downlink_tuner;          /* and this */
     double tuner_params[TITHE_MAX_PARAMS];              /* as stated */
-    char tuner_spec[120]; /* the tuner with those that differ from their defaults */
+    double feedback_params[TITHE_MAX_PARAMS];
+    char tuner_spec[120], feedback_spec[60]; /* both with those that differ from their defaults */
 } exchange_methods;
 
 /* A NULL name is the default: all|raw, feedback where the codec is biased, a tuner where it states no level. */

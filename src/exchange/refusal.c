@@ -119,22 +119,26 @@ void ti_refusal_keep(exchange_copy *copy, const float *kept, size_t begin, size_
     *copy = (exchange_copy){copy->numbers, begin, count, step, true};
 }
 
-static void put_back(exchange_copy *copy, float *kept, uint32_t step)
+/* Was there such a copy? */
+static bool put_back(exchange_copy *copy, float *kept, uint32_t step)
 {
-    if (!copy->made || copy->step != step) return;
+    if (!copy->made || copy->step != step) return false;
     if (copy->count) memcpy(kept + copy->begin, copy->numbers + copy->begin, copy->count * sizeof *kept);
     copy->made = false;
+    return true;
 }
 
 void ti_refusal_drop(tithe_exchange *ex, uint32_t step)
 {
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
-        put_back(&ex->workers[i].before, ex->workers[i].residual, step);
-        ex->workers[i].state = WORKER_IDLE;
+        exchange_worker *w = &ex->workers[i];
+        if (put_back(&w->before, w->residual, step) && ex->scheme->whole) w->owes = true;
+        w->state = WORKER_IDLE;
     }
     put_back(&ex->server.before, ex->server.residual, step);
     put_back(&ex->aggregate_before, ex->aggregate, step);
     if (ex->learned_before && ex->learned_at == step) tithe_exchange_relearn(ex, ex->learned_before);
+    ti_exchange_forget(ex);
     for (unsigned l = 0; l < ex->lane_count; l++) {
         ex->totals.encode += ex->lanes[l].seconds / ex->lane_count;
         ex->lanes[l].seconds = 0;
@@ -184,7 +188,7 @@ static const char *remedy(const exchange_refusal *r)
 
 tithe_status ti_refusal_end(tithe_exchange *ex, float *update, tithe_error *error)
 {
-    char what[180];
+    char what[220];
     tithe_error own;
     if (!error) error = &own;
     const exchange_refusal *r = &ex->refusal;

@@ -9,8 +9,13 @@
 #include "coll/coll.h"
 #include "exchange/exchange.h"
 
-static const tithe_scheme *const schemes[] = {&ti_scheme_dense, &ti_scheme_shards, &ti_scheme_gather,
-                                              &ti_scheme_star,  &ti_scheme_artopk, NULL};
+static const tithe_scheme *const schemes[] = {&ti_scheme_dense,
+                                              &ti_scheme_shards,
+                                              &ti_scheme_gather,
+                                              &ti_scheme_star,
+                                              &ti_scheme_artopk,
+                                              &ti_scheme_switch,
+                                              NULL};
 
 const tithe_scheme *const *tithe_schemes(void)
 {
@@ -121,34 +126,29 @@ tithe_status ti_exchange_gather_lengths(tithe_exchange *ex, tithe_error *error)
     return status;
 }
 
-double ti_exchange_paper_bits(const tithe_codec *codec, double level, size_t n, size_t entries)
+double ti_exchange_charged(const tithe_exchange *ex, const exchange_worker *w, const tithe_frame_info *info)
 {
-    const tithe_codec at = ti_codec_at(codec, level);
-    return tithe_codec_paper_bits(&at, n, entries);
+    return tithe_cost_of(w->cost, ex->config.count_paper ? info->paper_bits : 8 * (double)info->bytes);
 }
 
-void ti_exchange_count_up(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits)
+void ti_exchange_count_up(tithe_exchange *ex, const exchange_worker *w, const tithe_frame_info *info)
 {
-    ex->totals.uplink_bytes += bytes;
-    ex->totals.paper_bits += paper_bits;
-    ex->totals.cost += tithe_cost_of(w->cost, ex->config.count_paper ? paper_bits : 8 * bytes);
+    ex->totals.uplink_bytes += (double)info->bytes;
+    ex->totals.paper_bits += info->paper_bits;
+    ex->totals.cost += ti_exchange_charged(ex, w, info);
 }
 
-void ti_exchange_count_down(tithe_exchange *ex, const exchange_worker *w, double bytes, double paper_bits)
+void ti_exchange_count_down(tithe_exchange *ex, const exchange_worker *w, const tithe_frame_info *info)
 {
-    ex->totals.downlink_bytes += bytes;
-    ex->totals.downlink_cost += tithe_cost_of(w->cost, ex->config.count_paper ? paper_bits : 8 * bytes);
+    ex->totals.downlink_bytes += (double)info->bytes;
+    ex->totals.downlink_cost += ti_exchange_charged(ex, w, info);
 }
 
 void ti_exchange_count_own(tithe_exchange *ex)
 {
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         const exchange_worker *w = &ex->workers[i];
-        if (w->state == WORKER_PUT)
-            ti_exchange_count_up(ex, w, (double)w->info.bytes,
-                                 ex->scheme->paper_bits ? ex->scheme->paper_bits(ex, i)
-                                                        : ti_exchange_paper_bits(ex->config.codec, w->level,
-                                                                                 ex->n, w->info.entries));
+        if (w->state == WORKER_PUT) ti_exchange_count_up(ex, w, &w->info);
     }
 }
 

@@ -271,7 +271,9 @@ static void describe(tithe_exchange *ex, const artopk *a)
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         exchange_worker *w = &ex->workers[i];
         const bool leads = ex->config.comm->first + i == a->who;
-        w->info = (tithe_frame_info){.bytes = own + (leads ? a->index_bytes : 0), .entries = a->count};
+        w->info = (tithe_frame_info){.bytes = own + (leads ? a->index_bytes : 0),
+                                     .entries = a->count,
+                                     .paper_bits = papers_count(a, (double)a->count, leads)};
         w->reason = a->rule->name;
         if (!ex->config.measure) continue;
         w->unsent = ti_kernels()->sum_squares(w->residual, ex->n);
@@ -315,12 +317,6 @@ static void relearn(tithe_exchange *ex, const double *numbers)
 {
     artopk *a = ex->own;
     ti_leader_load(&a->leader, numbers);
-}
-
-static double paper_bits(const tithe_exchange *ex, unsigned i)
-{
-    const artopk *a = ex->own;
-    return papers_count(a, (double)a->count, ex->config.comm->first + i == a->who);
 }
 
 static void foretell(const tithe_exchange_config *config, size_t n, tithe_step_shape *shape)
@@ -367,7 +363,6 @@ const tithe_scheme ti_scheme_artopk = {
     .run = run,
     .foretell = foretell,
     .rounds = rounds,
-    .paper_bits = paper_bits,
     .learned = learned,
     .relearn = relearn,
 };

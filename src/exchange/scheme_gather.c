@@ -36,15 +36,16 @@ static tithe_status gather_frames(tithe_exchange *ex, float *update, tithe_error
     return status;
 }
 
-/* Of a rank's frame: its own bits, or those of the paper. */
-static double bits_of(const tithe_exchange *ex, unsigned rank)
+/* What a rank's frame costs another one. It was checked before; here only the papers' bits are asked for. */
+static double charged(const tithe_exchange *ex, const exchange_worker *w, unsigned rank)
 {
-    tithe_frame_info info;
-    const tithe_call call = ti_exchange_call(ex, rank, ex->lanes[0].scratch, ex->up.scratch_size);
-    if (!ex->config.count_paper) return 8.0 * (double)ex->lengths[rank];
-    if (tithe_frame_check(ex->up.codec, &call, ex->blocks[rank], ex->lengths[rank], ex->n, &info, NULL))
-        return 0;
-    return tithe_codec_paper_bits(ex->up.codec, ex->n, info.entries);
+    tithe_frame_info info = {.bytes = ex->lengths[rank]};
+    if (info.bytes == 0) return 0;
+    if (ex->config.count_paper) {
+        const tithe_call call = ti_exchange_call(ex, rank, ex->lanes[0].scratch, ex->up.scratch_size);
+        tithe_frame_check(ex->up.codec, &call, ex->blocks[rank], ex->lengths[rank], ex->n, &info, NULL);
+    }
+    return ti_exchange_charged(ex, w, &info);
 }
 
 /* Each rank's frame came to all others. */
@@ -60,12 +61,11 @@ static void count(tithe_exchange *ex)
         const tithe_cost *own = ex->workers[i].cost;
         if (known != own) {
             cost = 0;
-            for (unsigned r = 0; r < comm->size; r++)
-                if (ex->lengths[r]) cost += tithe_cost_of(own, bits_of(ex, r));
+            for (unsigned r = 0; r < comm->size; r++) cost += charged(ex, &ex->workers[i], r);
             known = own;
         }
         ex->totals.downlink_bytes += bytes - (double)ex->lengths[me];
-        ex->totals.downlink_cost += cost - (ex->lengths[me] ? tithe_cost_of(own, bits_of(ex, me)) : 0);
+        ex->totals.downlink_cost += cost - charged(ex, &ex->workers[i], me);
     }
 }
 

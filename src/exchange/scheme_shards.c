@@ -35,7 +35,7 @@ static bool suits(const tithe_exchange_config *config, size_t n)
 {
     const tithe_codec *codec = config->codec;
     const unsigned size = config->comm->size;
-    if (config->downlink || config->tuner->open || refuse(config))
+    if (config->downlink || config->tuner->open || ti_exchange_waits(config) || refuse(config))
         return false; /* a state is for one way only */
     if (codec->selector->source == TITHE_INDICES_ALL) return size >= 3;
     if (!codec->has_level) return false;
@@ -160,8 +160,9 @@ static const uint8_t *share_of(const tithe_exchange *ex, unsigned rank, unsigned
 /* The owner's work: the sum in rank order, and its frame. A refusal of anybody, its own too, it hands on. */
 static tithe_status own(tithe_exchange *ex, unsigned part, tithe_error *error)
 {
-    const shards *s = ex->own;
+    shards *s = ex->own;
     tithe_status status = TITHE_OK;
+    s->entries = 0;
     memset(ex->sum + s->begin[part], 0, shard_length(s, part) * sizeof *ex->sum);
     for (unsigned r = 0; r < ex->config.comm->size && !status; r++) {
         size_t length;
@@ -299,14 +300,8 @@ static void count(tithe_exchange *ex)
         const exchange_worker *w = &ex->workers[i];
         for (unsigned p = 0; p < s->count; p++) {
             if (s->owner[p] == ex->config.comm->first + i) continue; /* it stays here */
-            const size_t n = shard_length(s, p);
-            const tithe_frame_info *up = &s->up.info[i * s->count + p], *back = &s->back.info[p];
-            if (w->state == WORKER_PUT)
-                ti_exchange_count_up(
-                    ex, w, (double)up->bytes,
-                    ti_exchange_paper_bits(ex->up.codec, s->up.level[i * s->count + p], n, up->entries));
-            ti_exchange_count_down(ex, w, (double)back->bytes,
-                                   tithe_codec_paper_bits(ex->down.codec, n, back->entries));
+            if (w->state == WORKER_PUT) ti_exchange_count_up(ex, w, &s->up.info[i * s->count + p]);
+            ti_exchange_count_down(ex, w, &s->back.info[p]);
         }
     }
 }

@@ -70,8 +70,8 @@ static tithe_status collect(tithe_exchange *ex, tithe_error *error)
         }
         const exchange_worker *w = &ex->workers[r - comm->first];
         ex->lengths[r] = w->state == WORKER_PUT ? w->info.bytes : 0;
+        if (r != comm->server) ti_comm_count(comm, ex->lengths[r] ? 2 : 1, UP_BYTES + ex->lengths[r]);
         if (w->state != WORKER_PUT) continue;
-        if (r != comm->server) ti_comm_count(comm, 1, w->info.bytes);
         status = ti_exchange_decode(ex, r, w->frame, w->info.bytes, 1, ex->sum, error);
     }
     return status;
@@ -88,7 +88,7 @@ static tithe_status hand_out(tithe_exchange *ex, size_t length, tithe_error *err
     for (unsigned r = 0; r < comm->size && !status; r++) {
         if (r == comm->server) continue;
         if (comm_is_local(comm, r)) {
-            ti_comm_count(comm, 1, length);
+            ti_comm_count(comm, 2, DOWN_BYTES + length);
             continue;
         }
         status = ti_comm_send(comm, comm->server, r, head, DOWN_BYTES, error);
@@ -162,7 +162,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     const double start = clock_now();
     const tithe_call call = server_call(ex);
     memset(update, 0, ex->n * sizeof *update);
-    const double weight = ti_exchange_weight(ex, ti_exchange_scaled(ex) || ex->down.feedback->keeps);
+    const double weight = ti_exchange_weight_back(ex);
     tithe_frame_info info;
     status = tithe_frame_check(codec, &call, ex->server.frame, length, ex->n, &info, error);
     if (!status)
@@ -171,9 +171,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     ex->totals.decode += clock_now() - start;
     if (status) return status;
     ti_exchange_count_own(ex);
-    for (unsigned i = 0; i < comm->local; i++)
-        ti_exchange_count_down(ex, &ex->workers[i], (double)length,
-                               tithe_codec_paper_bits(codec, ex->n, info.entries));
+    for (unsigned i = 0; i < comm->local; i++) ti_exchange_count_down(ex, &ex->workers[i], &info);
     return TITHE_OK;
 }
 

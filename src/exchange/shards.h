@@ -9,7 +9,7 @@ typedef struct shard_frames {
     size_t *at;             /* where the frame of a part begins; with the end of the last one */
     size_t *fixed;          /* their lengths, where these are known beforehand; otherwise NULL */
     tithe_frame_info *info; /* of each part; to the owners, of all parts of a local rank, then of the next */
-    double *level;          /* of the same; of this process's frames alone */
+    size_t top; /* so many of the whole vector go, the largest; 0: each part has a level of its own */
 } shard_frames;
 
 /* What feedback and level made of a part, where that is measured (exchange_worker). */
@@ -29,7 +29,9 @@ typedef struct shards {
     bool heads;     /* lengths go ahead of the frames to the owners: they differ, or somebody may skip */
     uint8_t *inbox; /* frames of the other ranks for the part of this process, inbox_room bytes each */
     size_t inbox_room;
-    size_t *came; /* their lengths, by rank */
+    size_t *came;     /* their lengths, by rank */
+    size_t entries;   /* in the frames that were added to the sum of a part */
+    uint32_t *chosen; /* positions of the largest, `up.top` for each lane */
 } shards;
 
 /* The layout for a vector and its codecs, and memory for all frames; sets ex->own. */
@@ -44,6 +46,13 @@ static inline size_t shard_length(const shards *s, unsigned part)
     return s->begin[part + 1] - s->begin[part];
 }
 
+/* Entries that a frame of this part may have, where these are the largest of the whole vector; otherwise 0. */
+static inline size_t shard_most(const shards *s, const shard_frames *way, unsigned part)
+{
+    const size_t length = shard_length(s, part);
+    return way->top < length ? way->top : length * (way->top > 0);
+}
+
 static inline uint8_t *shard_frame(const exchange_worker *w, const shard_frames *way, unsigned part)
 {
     return w->frame + way->at[part];
@@ -55,9 +64,6 @@ static inline size_t shard_room(const shard_frames *way, unsigned part)
     return way->at[part + 1] - way->at[part];
 }
 
-/* The call that encodes or decodes the frame of a part; rank `size` is the owner's way back. */
-tithe_call ti_shards_call(const tithe_exchange *ex, const tithe_codec *codec, unsigned rank, unsigned part,
-                          const exchange_lane *lane, size_t scratch_size);
 /* Compress all parts of a local rank; or, where g stays and there is something to gain, only look at them. */
 tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane *lane, const float *g,
                            double gamma, tithe_pool *pool, tithe_error *error);

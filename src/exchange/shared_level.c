@@ -12,20 +12,49 @@ tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_
     return tithe_tuner_curve(&c, ex->levels, ex->level_count, w->curve, w->costs, error);
 }
 
+/* What ranks know of waiting, as sums over all of them: |x|^2, and weighted with it what is lost and the pace; the last level; how many
+ * they are, and how many of them know nothing. */
+enum { ENERGY, LOST, PACE, BEFORE, RANKS, IGNORANT, WAITING };
+
+static void add_waiting(const late_memory *m, double *sums)
+{
+    sums[ENERGY] += m->energy;
+    sums[LOST] += m->energy * m->lost;
+    sums[PACE] += m->energy * m->pace;
+    sums[BEFORE] += m->before;
+    sums[RANKS]++;
+    sums[IGNORANT] += !(m->before > 0);
+}
+
+static size_t wait(const tithe_exchange *ex, const double *curve, const double *costs, const double *sums,
+                   size_t best)
+{
+    if (!(sums[ENERGY] > 0)) return best;
+    /* all had the same level, if all had one */
+    const double before = sums[IGNORANT] > 0 ? 0 : sums[BEFORE] / sums[RANKS];
+    return tithe_tuner_best_late(ex->levels, curve, costs, best, sums[LOST] / sums[ENERGY], sums[PACE],
+                                 before);
+}
+
 /* In rank order, so that the sum does not depend on who was put first, or where. */
 static tithe_status best_level(tithe_exchange *ex, double *level, tithe_error *error)
 {
-    double both[2 * TITHE_GRID_MAX] = {0}, *curve = both, *costs = both + ex->level_count;
+    double both[2 * TITHE_GRID_MAX + WAITING] = {0}, *curve = both, *costs = both + ex->level_count;
+    double *waiting = costs + ex->level_count;
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         if (ex->workers[i].state != WORKER_PUT) continue;
         for (size_t l = 0; l < ex->level_count; l++) {
             curve[l] += ex->workers[i].curve[l];
             costs[l] += ex->workers[i].costs[l];
         }
+        if (ex->up.waits) add_waiting(&ex->workers[i].late, waiting);
     }
-    const tithe_status status = ti_comm_fold(ex->config.comm, COMM_SUM, both, 2 * ex->level_count, error);
+    const size_t count = 2 * ex->level_count + (ex->up.waits ? WAITING : 0);
+    const tithe_status status = ti_comm_fold(ex->config.comm, COMM_SUM, both, count, error);
     if (!status && isnan(curve[0])) return ti_refusal_ask(ex, true, error);
-    *level = ex->levels[tithe_tuner_best(curve, costs, ex->level_count)];
+    size_t best = tithe_tuner_best(curve, costs, ex->level_count);
+    if (ex->up.waits) best = wait(ex, curve, costs, waiting, best);
+    *level = ex->levels[best];
     return status;
 }
 

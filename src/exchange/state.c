@@ -17,12 +17,13 @@ float *tithe_exchange_server_residual(tithe_exchange *ex)
     return ex->server.residual;
 }
 
-/* Of a part: what its scheme learned, then its tuner. */
+/* Of a part: what its scheme learned, then its tuner, then what ranks remember. */
 static size_t learned(const tithe_exchange *part, double *numbers)
 {
     const tithe_tuner *tuner = part->up.tuner;
-    const size_t count = part->scheme->learned ? part->scheme->learned(part, numbers) : 0;
-    return count + (tuner->save ? tuner->save(part->up.tuner_state, numbers ? numbers + count : NULL) : 0);
+    size_t count = part->scheme->learned ? part->scheme->learned(part, numbers) : 0;
+    if (tuner->save) count += tuner->save(part->up.tuner_state, numbers ? numbers + count : NULL);
+    return count + ti_exchange_remembered(part, numbers ? numbers + count : NULL);
 }
 
 size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket, size_t *begin)
@@ -50,9 +51,11 @@ void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers)
     for (unsigned p = 0; p < ti_exchange_parts(ex); p++) {
         tithe_exchange *part = ti_exchange_part(ex, p);
         const tithe_tuner *tuner = part->up.tuner;
-        const size_t own = part->scheme->learned ? part->scheme->learned(part, NULL) : 0;
+        size_t own = part->scheme->learned ? part->scheme->learned(part, NULL) : 0;
         if (part->scheme->relearn) part->scheme->relearn(part, numbers);
         if (tuner->load) tuner->load(part->up.tuner_state, numbers + own);
+        if (tuner->save) own += tuner->save(part->up.tuner_state, NULL);
+        ti_exchange_remember(part, numbers + own);
         numbers += learned(part, NULL);
     }
 }

@@ -81,13 +81,27 @@ static tithe_status encode(const tithe_feedback_call *c, bool formed, tithe_fram
     return status;
 }
 
+static const tithe_param params[] = {{.name = "decay",
+                                      .doc = "the residual is multiplied with this ahead of each step",
+                                      .fallback = 1,
+                                      .min = 1e-3,
+                                      .max = 1},
+                                     {.name = NULL}};
+
+static double decay(const double *values)
+{
+    return values[0];
+}
+
 const tithe_feedback ti_feedback_ec = {
     .name = "ec",
     .summary = "error compensation: what was not sent is added to the next gradient",
     .paper = "danilova2022",
+    .params = params,
     .keeps = true,
     .contracts = true,
     .scaled = true,
     .form = form,
     .encode = encode,
+    .decay = decay,
 };

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "kernels/define_codes.h"
 #include "kernels/define_half.h"
+#include "kernels/define_late.h"
 #include "kernels/kernels.h"
 #include "kernels/rows.h"
 
@@ -563,6 +564,6 @@ static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t 
     .natdither_moments = define_natdither_moments, .pack_nibbles = define_pack_nibbles,                \
     .nibbles_add = define_nibbles_add, .gap_bits = define_gap_bits, .gap_write = define_gap_write,     \
     .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES,       \
-    DEFINE_HALF, DEFINE_ROWS
+    DEFINE_HALF, DEFINE_LATE, DEFINE_ROWS
 
 #endif

@@ -240,6 +240,7 @@ const kernels ti_kernels_avx2 = {
     .sum_abs = avx2_sum_abs,
     .sum_squares = avx2_sum_squares,
     .sum_below = avx2_sum_below,
+    DEFINE_LATE,
     .max_abs = avx2_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = avx2_random_block,

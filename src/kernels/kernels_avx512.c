@@ -394,6 +394,7 @@ const kernels ti_kernels_avx512 = {
     .sum_abs = avx512_sum_abs,
     .sum_squares = avx512_sum_squares,
     .sum_below = avx512_sum_below,
+    DEFINE_LATE,
     .max_abs = define_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = avx512_random_block,

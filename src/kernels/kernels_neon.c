@@ -222,6 +222,7 @@ const kernels ti_kernels_neon = {
     .sum_abs = define_sum_abs,
     .sum_squares = define_sum_squares,
     .sum_below = define_sum_below,
+    DEFINE_LATE,
     .max_abs = define_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = neon_random_block,

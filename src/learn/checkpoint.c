@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "comm/comm.h"
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 #include "learn/checkpoint_text.h"
 
 /* ---- numbers as bytes ----------------------------------------------------------------------------------- */
@@ -166,6 +166,20 @@ static tithe_status pass_account(const passage *p, int rank, double *account)
     return status;
 }
 
+/* The gradient and the update that a worker remembers, which lie in the buckets. */
+static tithe_status pass_remembered(const passage *p, unsigned rank, bool update)
+{
+    const tithe_exchange *ex = p->r->exchange;
+    tithe_status status = TITHE_OK;
+    for (unsigned b = 0; b < ti_exchange_parts(ex) && !status; b++) {
+        const tithe_exchange *part = ti_exchange_part(ex, b);
+        const bool mine = comm_is_local(p->r->comm, rank);
+        const late_memory *m = mine ? &part->workers[rank - p->r->comm->first].late : &(late_memory){0};
+        status = pass(p, (int)rank, KIND_F32, update ? m->moved : m->g, part->n);
+    }
+    return status;
+}
+
 static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts, double *accounts)
 {
     run *r = p->r;
@@ -175,9 +189,13 @@ static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts,
     double *momentum = account && r->momentum ? r->momentum + local * r->size : NULL;
     tithe_status status = await_turn(p, rank);
     if (!status) status = pass_account(p, of, account);
+    if (!status && parts & PART_STEERED)
+        status = pass(p, of, KIND_F64, account ? &r->exchange->control->ranks[local].descent : NULL, 1);
     if (!status && parts & PART_RESIDUAL)
         status = pass(p, of, KIND_F32, tithe_exchange_residual(r->exchange, rank), r->size);
     if (!status && parts & PART_MOMENTUM) status = pass(p, of, KIND_F64, momentum, r->size);
+    if (!status && parts & PART_GRADIENT) status = pass_remembered(p, rank, false);
+    if (!status && parts & PART_GRADIENT) status = pass_remembered(p, rank, true);
     return status;
 }
 
@@ -195,7 +213,7 @@ static tithe_status pass_lowest(const passage *p)
     return status;
 }
 
-/* What the scheme found out: who led, and what came of it. */
+/* What scheme and tuner found out: who led, and what came of it. */
 static tithe_status pass_learned(const passage *p)
 {
     tithe_exchange *ex = p->r->exchange;
@@ -204,10 +222,33 @@ static tithe_status pass_learned(const passage *p)
     double *numbers = calloc(count, sizeof *numbers);
     if (!numbers) return ti_fail(p->error, TITHE_E_MEMORY, 0, "There is not enough memory for a checkpoint.");
     tithe_exchange_learned(ex, numbers);
-    const tithe_status status = pass(p, EVERYBODY, KIND_F64, numbers, count);
+    tithe_status status = TITHE_OK;
+    if (!p->loading &&
+        ti_exchange_waits(&ex->config)) /* every rank knows its own, and zeros for the others */
+        status = ti_comm_fold(p->r->comm, COMM_SUM, numbers, count, p->error);
+    if (!status) status = pass(p, EVERYBODY, KIND_F64, numbers, count);
     if (!status && p->loading) tithe_exchange_relearn(ex, numbers);
     free(numbers);
     return status;
+}
+
+/* The setting, and with it what the scheme has to say; before anything that is kept, which goes into its places then. */
+static tithe_status pass_steered(const passage *p)
+{
+    run *r = p->r;
+    tithe_exchange *ex = r->exchange;
+    const size_t count = ti_control_save(ex, NULL);
+    double *numbers = calloc(count, sizeof *numbers);
+    if (!numbers) return ti_fail(p->error, TITHE_E_MEMORY, 0, "There is not enough memory for a checkpoint.");
+    ti_control_save(ex, numbers);
+    tithe_status status = pass(p, EVERYBODY, KIND_F64, numbers, count);
+    if (!status && p->loading) status = ti_control_load(ex, numbers, (uint32_t)r->step, p->error);
+    free(numbers);
+    if (!status && p->loading && p->file &&
+        r->file.resumed->learned != count + tithe_exchange_learned(ex, NULL))
+        status = ti_fail(p->error, TITHE_E_CORRUPT, 0, "'%.100s' holds a state that no run can have.",
+                         r->o->resume);
+    return status ? status : pass(p, EVERYBODY, KIND_F32, ex->control->before, r->size);
 }
 
 static tithe_status pass_all(const passage *p, double *accounts)
@@ -215,6 +256,7 @@ static tithe_status pass_all(const passage *p, double *accounts)
     run *r = p->r;
     const uint32_t parts = p->loading ? r->file.parts : ti_checkpoint_parts(r);
     tithe_status status = pass(p, EVERYBODY, KIND_F64, r->x, r->size);
+    if (!status && parts & PART_STEERED) status = pass_steered(p);
     if (!status && parts & PART_AGGREGATE)
         status = pass(p, EVERYBODY, KIND_F32, tithe_exchange_aggregate(r->exchange), r->size);
     if (!status && parts & PART_SERVER)

@@ -46,15 +46,17 @@ static uint64_t numbers_bytes(const checkpoint_head *h, uint32_t part, uint64_t 
 uint64_t ti_checkpoint_shared_bytes(const checkpoint_head *h)
 {
     return 8 * h->n + numbers_bytes(h, PART_AGGREGATE, 4) + numbers_bytes(h, PART_SERVER, 4) +
-           numbers_bytes(h, PART_ANCHOR, 8) + numbers_bytes(h, PART_MEAN, 8) +
-           numbers_bytes(h, PART_BEFORE, 8) + (h->parts & PART_CLIENTS ? 4 * (uint64_t)h->workers : 0) +
+           numbers_bytes(h, PART_STEERED, 4) + numbers_bytes(h, PART_ANCHOR, 8) +
+           numbers_bytes(h, PART_MEAN, 8) + numbers_bytes(h, PART_BEFORE, 8) +
+           (h->parts & PART_CLIENTS ? 4 * (uint64_t)h->workers : 0) +
            (h->parts & PART_LOWEST ? 8 * (2 + h->n) : 0) + 8 * h->learned;
 }
 
 uint64_t ti_checkpoint_worker_bytes(const checkpoint_head *h)
 {
     return UINT64_C(8) * checkpoint_account(h) + numbers_bytes(h, PART_RESIDUAL, 4) +
-           numbers_bytes(h, PART_MOMENTUM, 8);
+           numbers_bytes(h, PART_MOMENTUM, 8) + numbers_bytes(h, PART_GRADIENT, 8) +
+           (h->parts & PART_STEERED ? 8 : 0);
 }
 
 /* Lines "key: value" of printable letters, each with its end. */

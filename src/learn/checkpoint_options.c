@@ -159,7 +159,9 @@ static tithe_status restate(const char *path, const checkpoint_head *h, bool fil
         if (is_contents(&row) && !ti_description_is(&row, "l2 contents")) ti_description_add_row(d, &row);
     ti_description_add(d, "data contents", "%016llx", (unsigned long long)h->data);
     ti_description_add(d, "n", "%llu", (unsigned long long)h->n);
-    ti_description_add(d, "what the scheme learned", "%llu", (unsigned long long)h->learned);
+    /* under a tuner that steers that depends on the setting */
+    if (!(h->parts & PART_STEERED))
+        ti_description_add(d, "what the scheme learned", "%llu", (unsigned long long)h->learned);
     ti_description_add(d, "what is kept", "%lu", (unsigned long)(h->parts & ~(uint32_t)PART_LOWEST));
     free(texts);
     return TITHE_OK;

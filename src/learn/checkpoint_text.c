@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "exchange/control.h"
 #include "exchange/counters.h"
-#include "exchange/exchange.h"
 #include "learn/run_description.h"
 
 /* ---- the description ------------------------------------------------------------------------------------- */
@@ -16,12 +16,14 @@
 uint32_t ti_checkpoint_parts(const run *r)
 {
     const unsigned vectors = r->average.kind->vectors; /* which are made last */
-    return (r->methods.feedback->keeps ? PART_RESIDUAL : 0u) |
+    const bool steered = r->methods.tuner->steer;
+    return (r->methods.feedback->keeps || steered ? PART_RESIDUAL : 0u) | (steered ? PART_STEERED : 0u) |
            (r->methods.feedback->aggregates ? PART_AGGREGATE : 0u) |
            (tithe_exchange_server_residual(r->exchange) ? PART_SERVER : 0u) |
            (r->estimator->saved ? PART_ANCHOR : 0u) | (vectors > 0 ? PART_MEAN : 0u) |
            (vectors > 1 ? PART_BEFORE : 0u) | (r->clients ? PART_CLIENTS : 0u) |
-           (r->momentum ? PART_MOMENTUM : 0u) | (r->restart.x ? PART_LOWEST : 0u);
+           (r->momentum ? PART_MOMENTUM : 0u) | (r->restart.x ? PART_LOWEST : 0u) |
+           (ti_exchange_waits(&r->exchange->config) ? PART_GRADIENT : 0u);
 }
 
 /* Of the options what the next part of the run needs; the end, the collective and the like as they were asked for. */
@@ -64,7 +66,8 @@ void ti_checkpoint_describe(const run *r, checkpoint_head *head)
                               .average_count = r->average.count,
                               .average_earlier = r->average.earlier,
                               .average_steps = r->average.steps,
-                              .learned = tithe_exchange_learned(r->exchange, NULL)};
+                              .learned = tithe_exchange_learned(r->exchange, NULL) +
+                                         (r->exchange->control ? ti_control_save(r->exchange, NULL) : 0)};
     description d = {0};
     write_rows(r, &d);
     snprintf(head->text, sizeof head->text, "%s", d.spoilt ? "" : d.text);

@@ -95,8 +95,7 @@ static void compute_gradients(run *r)
     draw_clients(r);
     const double start = clock_now();
     ti_pool_run(ti_estimate_pool(&r->estimate, numbers_in_a_step(r)), r->lane_count, compute_lane, r);
-    r->step_compute = clock_now() - start;
-    r->compute += r->step_compute;
+    r->compute += clock_now() - start;
 }
 
 /* ---- what the estimator does besides --------------------------------------------------------------------- */
@@ -266,6 +265,14 @@ static tithe_status mean_loss(run *r, double *mean, tithe_error *error)
     return status;
 }
 
+/* On a network that is computed the link is known. */
+static tithe_status tell_link(run *r, tithe_error *error)
+{
+    if (!r->clock.network.phases) return TITHE_OK;
+    const network_phase *phase = ti_network_at(&r->clock.network, r->epochs);
+    return tithe_exchange_tell_link(r->exchange, &phase->link, r->clock.network.compute, error);
+}
+
 /* The virtual clock: what this step would have taken on the network of its epoch. */
 static void advance_clock(run *r)
 {
@@ -308,6 +315,16 @@ static tithe_status take_step(run *r, tithe_error *error)
     return TITHE_OK;
 }
 
+/* With which setting, and from where: a trial of the tuner begins or ends here. */
+static tithe_status begin_step(run *r, tithe_error *error)
+{
+    tithe_status status = tell_link(r, error);
+    if (!status) status = ti_replay_step(&r->replay, r->exchange, r->step, error);
+    ti_trial_follow(r);
+    ti_run_record_change(r);
+    return status;
+}
+
 /* Gradients at x, and the loss that they bring along, where they do. */
 static tithe_status gradients_and_loss(run *r, double *loss, tithe_error *error)
 {
@@ -332,16 +349,18 @@ static tithe_status start_again(run *r, double *loss, tithe_error *error)
 static tithe_status one_step(run *r, uint64_t distance, tithe_error *error)
 {
     double loss = NAN;
-    const bool free_loss = run_has_free_loss(r);
-    tithe_status status = gradients_and_loss(r, &loss, error);
+    tithe_status status = begin_step(r, error);
+    const bool free_loss = run_has_free_loss(r), tries = r->trial.number != 0;
+    if (!status) status = gradients_and_loss(r, &loss, error);
+    if (tries) ti_run_go_on(r); /* nothing is written down of a trial */
     if (status) return status;
-    if (free_loss) {
+    if (free_loss && !tries) {
         if (ti_restart_wanted(r, loss)) status = start_again(r, &loss, error);
         if (!status) status = look(r, loss, error);
         if (status || is_done(r)) return status;
     }
     status = take_step(r, error);
-    if (status || free_loss) return status;
+    if (status || free_loss || tries) return status;
     /* Records may be minutes apart; whoever watches, or wants to stop, need not wait for the next one. */
     if (clock_now() - r->shown > 0.1) show_progress(r);
     if (is_time_to_look(r, distance) || is_done(r)) status = look(r, NAN, error);
@@ -375,11 +394,13 @@ static tithe_status check_in(run *r, tithe_error *error)
     const double steps = (double)(r->step - r->stop.checked);
     double values[2] = {r->stop.asked, 0}; /* 1: the distance to the next one, at most twice the last */
     if (r->comm->first == 0) values[1] = floor(fmin(2 * steps, steps * half_a_second / fmax(took, 1e-9)));
-    const tithe_status status = ti_link_meet(r->comm, &r->link, values, 2, false, error);
+    tithe_status status = ti_link_meet(r->comm, &r->link, values, 2, false, error);
+    if (!status) status = tithe_exchange_tell_link(r->exchange, &r->link.now, 0, error);
     if (values[0] > 0) r->stop.stopped = true;
     r->stop.checked = r->step;
     r->stop.checked_at = now;
     r->stop.next_check = r->step + (uint64_t)fmax(values[1], 1);
+    r->checking += clock_now() - r->paused_at;
     ti_run_go_on(r);
     return status;
 }
@@ -388,6 +409,7 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
 {
     tithe_status status = start(r, error);
     if (status) return status;
+    r->met = ti_run_seconds(r);
     r->gamma = ti_restart_share(r) * ti_steps_at(&r->steps, r->step);
     r->taken = ti_restart_share(r) * ti_steps_at(&r->steps, r->step ? r->step - 1 : 0);
     const uint64_t distance = record_distance(r);
@@ -397,11 +419,12 @@ tithe_status ti_run_loop(run *r, tithe_error *error)
     while (!status && !ended) {
         const uint64_t before = r->step;
         status = one_step(r, distance, error);
-        if (!status && r->step != before && r->o->every && r->step % r->o->every == 0)
+        if (!status && !r->trial.number && r->step != before && r->o->every && r->step % r->o->every == 0)
             status = ti_checkpoint_save(r, error);
         /* with a loss for free, the end is seen only when the next gradients are there */
-        ended = is_done(r) && (!free_loss || r->step == before);
+        ended = is_done(r) && !r->trial.number && (!free_loss || r->step == before);
         if (!status && !ended) status = check_in(r, error);
+        if (r->stop.stopped) ti_trial_end(r);
         if (!status && !ended && r->stop.stopped && !free_loss && r->last.step < (double)r->step)
             status = look(r, NAN, error); /* the last record */
         if (r->stop.stopped) ended = true;

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/sized.h"
+#include "base/spec.h"
 #include "base/status.h"
+#include "codec/codec.h"
 #include "learn/run_options.h"
 
 const tithe_option *ti_option_find(const char *name)
@@ -43,6 +45,27 @@ void tithe_train_defaults(tithe_train_options *options)
     sized_copy(options, &o);
 }
 
+/* Was nothing said of how messages are made? */
+static bool leaves_messages_open(const tithe_train_options *o)
+{
+    return !o->codec && !o->scheme && !o->collective && !o->feedback && !o->downlink_feedback && !o->leader;
+}
+
+/* Where there is a link, and no level is given, it is worth a look. */
+static void default_tuner(tithe_train_options *o)
+{
+    const bool linked = o->network || (o->comm && tithe_comm_size(o->comm) > tithe_comm_local_ranks(o->comm));
+    if (o->tuner || o->resume || !linked || o->deterministic || o->clients || o->shared_level || o->cost ||
+        o->downlink)
+        return;
+    tithe_codec *codec = NULL;
+    const tithe_codec_options open = {.open_level = true};
+    if (o->codec && tithe_codec_create(o->codec, &open, &codec, NULL)) return; /* which is said later */
+    const bool open_share = codec && !codec->has_level && ti_spec_find(codec->selector->params, "keep") >= 0;
+    if (codec ? open_share : leaves_messages_open(o)) o->tuner = "auto";
+    tithe_codec_free(codec);
+}
+
 tithe_status ti_train_options_take(const tithe_train_options *options, tithe_train_options *o,
                                    tithe_error *error)
 {
@@ -51,5 +74,6 @@ tithe_status ti_train_options_take(const tithe_train_options *options, tithe_tra
     *o = (tithe_train_options){.size = sizeof *o};
     tithe_train_defaults(o);
     sized_copy(o, options);
+    default_tuner(o);
     return TITHE_OK;
 }

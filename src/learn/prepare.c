@@ -8,7 +8,7 @@
 #include "base/spec.h"
 #include "codec/codec.h"
 #include "comm/comm.h"
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 #include "learn/checkpoint.h"
 #include "learn/run_description.h"
 #include "learn/run_options.h"
@@ -146,6 +146,7 @@ static bool find_kept(const run *r, theory_kept *kept)
     *kept = (theory_kept){.delta = 1};
     if (strcmp(tithe_codec_spec(r->methods.codec), "all|raw") == 0) return true;
     if (!r->methods.feedback->scaled || r->exchange->scheme->led) return false;
+    if (ti_exchange_part(r->exchange, 0)->decay != 1) return false;
     for (unsigned i = 0; i < ti_exchange_parts(r->exchange); i++) {
         const tithe_claims c = ti_codec_claims(r->methods.codec, ti_exchange_part(r->exchange, i)->n);
         const bool absolute = c.traits & TITHE_ABSOLUTE;
@@ -161,8 +162,8 @@ static void make_theory(run *r)
 {
     theory_kept kept;
     if (!r->optimum.certified || !ti_steps_constant(&r->steps) || r->exchange->config.downlink ||
-        r->o->momentum != 0 || r->o->local_steps > 1 || r->methods.tuner->tunes || r->clients ||
-        !find_kept(r, &kept))
+        r->o->momentum != 0 || r->o->local_steps > 1 || r->methods.tuner->tunes || r->methods.tuner->steer ||
+        r->clients || !find_kept(r, &kept))
         return;
     const double l2 = r->problem.l2, n = r->o->workers;
     const theory_problem p = {.unified = r->facts.unified,
@@ -287,7 +288,7 @@ static void fill_facts(run *r)
     f->optimum = r->optimum.certified ? r->optimum.loss : NAN;
     f->optimum_slack = r->optimum.certified ? r->optimum.slack : NAN;
     f->estimator = chosen.estimator;
-    f->feedback = chosen.feedback;
+    snprintf(f->feedback, sizeof f->feedback, "%s", chosen.feedback);
     f->scheme = chosen.scheme;
     f->collective = chosen.collective;
     snprintf(f->tuner, sizeof f->tuner, "%s", chosen.tuner);
@@ -306,6 +307,8 @@ static void fill_facts(run *r)
     snprintf(f->cost, sizeof f->cost, "%s", tithe_cost_spec(r->costs[0]));
     f->raw_bytes = r->exchange->raw_bytes;
     f->buckets = tithe_exchange_buckets(r->exchange);
+    tithe_steering now = {.size = sizeof now};
+    if (tithe_exchange_steering(r->exchange, &now)) f->settings = now.settings;
 }
 
 /* From the handshake to the numbers that steps are made of. */
@@ -314,6 +317,7 @@ static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *er
     tithe_status status = ti_run_agree(r, error);
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
     if (!status) status = ti_run_set_up(r, all, error);
+    if (!status) status = ti_control_start(r->exchange, error);
     if (!status) status = ti_checkpoint_expect(r, error);
     if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stop.stopped)
         status =
@@ -322,6 +326,7 @@ static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *er
                     "`target-loss`.");
     if (!status) status = choose_step(r, error);
     if (!status) status = ti_restart_open(r, error);
+    if (!status) status = ti_trial_open(r, error);
     if (status) return status;
     r->first_loss = tithe_problem_loss(&r->problem, r->pool, r->x, NULL, NULL);
     if (isnan(r->first_loss) && run_is_remote(r))
@@ -333,6 +338,20 @@ static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *er
     status = ti_average_make(r->average.kind, r->size, eta, &r->average, error);
     if (!status) fill_facts(r);
     return status;
+}
+
+/* The first setting at once, so that nobody looks for one. */
+static tithe_status read_replay(run *r, tithe_error *error)
+{
+    if (!r->exchange->control)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "`replay` takes the place of a tuner that steers: take `tuner=auto`, not %s.",
+                       r->methods.tuner_spec);
+    size_t place;
+    tithe_status status = ti_replay_read(r->o->replay, &r->replay, error);
+    for (size_t i = 0; i < r->replay.count && !status; i++) /* found out now, and not at its step */
+        status = ti_control_find(r->exchange, r->replay.all[i].options, &place, error);
+    return status ? status : ti_replay_step(&r->replay, r->exchange, 0, error);
 }
 
 static tithe_status prepare_with(run *r, tithe_data **all, tithe_error *error)
@@ -362,6 +381,7 @@ static tithe_status prepare_with(run *r, tithe_data **all, tithe_error *error)
     r->lane_count = threads < r->share->local ? threads : r->share->local;
     status = make_room(r, error);
     if (!status) status = ti_run_exchange(r, r->size, error);
+    if (!status && r->o->replay) status = read_replay(r, error);
     if (!status) status = make_estimate(r, error);
     return status ? status : prepare_steps(r, *all, error);
 }
@@ -397,6 +417,8 @@ void ti_run_free(run *r)
     ti_restart_close(r);
     ti_description_free(&r->files);
     ti_network_free(&r->clock.network);
+    ti_replay_free(&r->replay);
+    ti_trial_close(r);
     free(r->x);
     free(r->averaged);
     free(r->losses);

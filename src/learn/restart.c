@@ -16,10 +16,15 @@
 static const double SHARE_OF_GAIN = 0.25,
                     NOISE = 0.01; /* the latter of the first loss: a step or two may cost it */
 
+static bool is_led(const run *r) /* now: under a tuner that steers it may change */
+{
+    return ti_exchange_part(r->exchange, 0)->scheme->led;
+}
+
 tithe_status ti_restart_open(run *r, tithe_error *error)
 {
     /* with any step size: a checkpoint has it, and the next part of the run may have another one */
-    if (!ti_exchange_part(r->exchange, 0)->scheme->led || !run_has_free_loss(r)) return TITHE_OK;
+    if ((!is_led(r) && !r->methods.tuner->steer) || !run_has_free_loss(r)) return TITHE_OK;
     r->restart = (run_restart){.x = calloc(r->size, sizeof *r->restart.x), .lowest = INFINITY};
     if (r->restart.x) return TITHE_OK;
     return ti_fail(error, TITHE_E_MEMORY, 0,
@@ -51,7 +56,7 @@ bool ti_restart_wanted(run *r, double loss)
         s->lowest = loss;
         memcpy(s->x, r->x, r->size * sizeof *s->x);
     }
-    return r->steps.automatic && s->count < MAX_RESTARTS && has_lost_ground(r, loss);
+    return is_led(r) && r->steps.automatic && s->count < MAX_RESTARTS && has_lost_ground(r, loss);
 }
 
 void ti_restart(run *r)

@@ -9,6 +9,7 @@
 #include "learn/checkpoint_file.h"
 #include "learn/estimate.h"
 #include "learn/network.h"
+#include "learn/replay.h"
 #include "learn/steps.h"
 #include "learn/theory.h"
 
@@ -57,6 +58,14 @@ typedef struct run_restart {
     double lowest;  /* its loss */
     unsigned count; /* how often it went back: each time with half the step */
 } run_restart;
+
+/* The model before a trial of the tuner (trial.c). */
+typedef struct run_trial {
+    unsigned number; /* 0: none */
+    double *x, *momentum, *anchor;
+    uint64_t step;
+    double epochs;
+} run_trial;
 
 /* Sums over the steps (run_totals.c; a checkpoint saves and loads them). */
 typedef struct run_sums {
@@ -112,17 +121,21 @@ typedef struct run {
     double epochs;
     double started, paused_at; /* the clock of `seconds`; 0: it runs */
     double compute, record;    /* seconds: gradients and updates; while it stood still */
-    double step_compute;       /* of `compute`, the gradients of the last step */
+    double met;                /* `seconds` at the last record */
+    double checking;           /* seconds of check-ins since then, in which `seconds` stood still */
     double shown;              /* when progress was shown last */
     double first_loss;
     double gamma;
     double taken; /* gamma of the last step */
     bool reached;
+    unsigned changes;         /* of the setting, that were written down, the first one among them */
     tithe_link_estimate link; /* what messages say about it; the same on all processes */
     tithe_trace_record last;
 
+    replay replay; /* count 0: none */
     run_clock clock;
     run_restart restart;
+    run_trial trial;
     run_stop stop;
     run_file file;
     run_sums sums;
@@ -140,6 +153,12 @@ double ti_restart_share(const run *r);
 bool ti_restart_wanted(run *r, double loss);
 void ti_restart(run *r);
 
+/* trial.c: a tuner's trials. Before gradients are computed: remember the model, or go back to it; at the end of a run, likewise. */
+tithe_status ti_trial_open(run *r, tithe_error *error);
+void ti_trial_close(run *r);
+void ti_trial_follow(run *r);
+void ti_trial_end(run *r);
+
 /* run_totals.c: `seconds` are those of steps. Their clock stands still while something is written down, and among processes
  * looked around for. */
 void ti_run_pause(run *r);
@@ -150,6 +169,8 @@ void ti_run_count(run *r);
 double ti_run_loss(run *r, const double *x, size_t *correct);
 bool ti_run_classifies(const run *r);
 tithe_status ti_run_record(run *r, double loss, tithe_error *error);
+/* Another setting, if there is one, without a loss. */
+void ti_run_record_change(run *r);
 
 /* Codecs, feedback, tuner and cost from the options; then an exchange for n numbers (run_exchange.c). */
 tithe_status ti_run_codecs(run *r, tithe_error *error);

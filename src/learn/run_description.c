@@ -18,7 +18,7 @@ tithe_train_options ti_run_resolved(const run *r)
     tithe_train_options o = *r->o;
     o.codec = tithe_codec_spec(r->methods.codec);
     o.downlink = r->methods.downlink ? tithe_codec_spec(r->methods.downlink) : NULL;
-    o.feedback = r->methods.feedback->name;
+    o.feedback = r->methods.feedback_spec;
     o.tuner = r->methods.tuner_spec;
     o.clients = o.clients < o.workers ? o.clients : 0; /* all of them is no choice */
     if (r->problem.model) o.model = r->problem.spec;
@@ -27,7 +27,7 @@ tithe_train_options ti_run_resolved(const run *r)
         o.batch = r->estimate.batch;
     }
     if (r->methods.downlink_feedback) o.downlink_feedback = r->methods.downlink_feedback->name;
-    if (!r->exchange) return o;
+    if (!r->exchange || r->methods.tuner->steer) return o; /* what it is now is no option */
     if (!o.downlink_feedback && !r->exchange->scheme->cuts) o.downlink_feedback = "none";
     o.scheme = r->exchange->scheme->name;
     o.collective = r->exchange->collective_name;
@@ -120,6 +120,9 @@ static void describe_facts(const run *r, description *d)
                        data->features, (unsigned long long)data->hash);
     ti_description_add(d, "n", "%zu", r->size);
     describe_layers(r, d);
+    if (r->o->replay)
+        ti_description_add(d, "replay contents", "%016llx",
+                           (unsigned long long)XXH3_64bits(r->o->replay, strlen(r->o->replay)));
     ti_description_add(d, "records", "%u", r->o->records);
     ti_description_add(d, "version", "%s", tithe_version());
 }

@@ -73,6 +73,7 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
         .deterministic = r->o->deterministic,
         .tuner = r->methods.tuner,
         .tuner_params = r->methods.tuner_params,
+        .feedback_params = r->methods.feedback_params,
         .shared_level = r->o->shared_level,
         .downlink_tuner = r->methods.downlink_tuner,
         .cost = r->costs[0],
@@ -88,6 +89,7 @@ tithe_status ti_run_exchange(run *r, size_t n, tithe_error *error)
         .bucket_bytes = r->o->bucket_bytes,
         .overlap = r->o->overlap,
         .skip_nonfinite = r->o->skip_nonfinite,
+        .restores = true,
     };
     return tithe_exchange_create(&config, n, &r->exchange, error);
 }

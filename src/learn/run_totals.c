@@ -45,13 +45,24 @@ double ti_run_seconds(const run *r)
     return (r->paused_at > 0 ? r->paused_at : clock_now()) - r->started;
 }
 
-/* Whoever is done first with its gradients waits for the others, and where a record comes between gradients and exchange, it does
- * so while the clock stands still: those seconds are training all the same. */
+/* Since the last record. */
+static double span(const run *r)
+{
+    return ti_run_seconds(r) - r->met;
+}
+
+/* Whoever is done first with its steps since the last record (the server of a star is when its answer is in the socket) waits for the
+ * others while the clock stands still, here or in a check-in before: those seconds are training all the same. */
 static double count_late(run *r, double slowest)
 {
-    const double late = fmin(fmax(0, slowest - r->step_compute), clock_now() - r->paused_at);
-    r->paused_at += late;
+    const double here = clock_now() - r->paused_at;
+    const double late = fmin(fmax(0, slowest - span(r)), here + r->checking), before = fmax(0, late - here);
+    r->paused_at += late - before;
+    r->started -= before;
+    r->record -= before;
     r->exchange->totals.wait += late;
+    r->met = ti_run_seconds(r);
+    r->checking = 0;
     return late;
 }
 
@@ -124,7 +135,7 @@ static tithe_status look_around(run *r, overview *all, double extremes[3], tithe
     all->totals.sent_bytes = sent + r->file.sent_before;
     extremes[0] = ranks > 0 ? -e.level_least : -INFINITY;
     extremes[1] = ranks > 0 ? e.level_most : -INFINITY;
-    extremes[2] = r->step_compute;
+    extremes[2] = span(r);
     status = add_up(r, all, error);
     if (!status) status = ti_comm_fold(r->comm, COMM_MAX, extremes, 3, error);
     if (all->stopped > 0) r->stop.stopped = true; /* one wants to: all do */
@@ -137,7 +148,6 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     size_t correct = 0;
     double accuracy = NAN, extremes[3];
     overview all;
-    const bool between = !isnan(loss) && run_is_remote(r); /* gradients, which brought it, and exchange */
     if (isnan(loss)) {
         loss = ti_run_loss(r, r->x, &correct);
         if (ti_run_classifies(r)) accuracy = (double)correct / (double)r->share->total_rows;
@@ -146,7 +156,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     if (ti_average_get(&r->average, r->averaged)) average_loss = ti_run_loss(r, r->averaged, NULL);
     const tithe_status status = look_around(r, &all, extremes, error);
     if (status) return status;
-    if (between) all.totals.wait += count_late(r, extremes[2]);
+    if (run_is_remote(r)) all.totals.wait += count_late(r, extremes[2]);
     const tithe_exchange_record e = r->exchange->last;
     const double optimum = r->facts.optimum, none = r->step ? 0 : NAN;
     r->last = (tithe_trace_record){
@@ -179,6 +189,7 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
         .scheme = e.scheme,
         .collective = e.collective,
         .reason = e.reason,
+        .setting = "",
     };
     if (r->clock.network.phases) { /* all times are that network's */
         r->last.seconds = r->clock.compute + r->clock.transfer;
@@ -187,4 +198,27 @@ tithe_status ti_run_record(run *r, double loss, tithe_error *error)
     }
     if (r->o->record && !r->o->record(r->o->context, &r->last)) ti_run_ask_to_stop(r);
     return TITHE_OK;
+}
+
+/* One line for each change. What it costs to know the loss is left to the records. */
+void ti_run_record_change(run *r)
+{
+    tithe_steering now = {.size = sizeof now};
+    if (!tithe_exchange_steering(r->exchange, &now) || now.changes + 1 == r->changes) return;
+    r->changes = now.changes + 1;
+    enum {
+        NUMBERS = offsetof(tithe_trace_record, scheme) / sizeof(double)
+    }; /* all that stands before the texts */
+    union {
+        tithe_trace_record record;
+        double numbers[NUMBERS];
+    } line;
+    for (size_t i = 0; i < NUMBERS; i++) line.numbers[i] = NAN;
+    line.record.step = (double)r->step;
+    line.record.epochs = r->epochs;
+    line.record.seconds = r->clock.network.phases ? r->clock.compute + r->clock.transfer : ti_run_seconds(r);
+    line.record.scheme = line.record.collective = "";
+    line.record.reason = now.reason;
+    line.record.setting = now.options;
+    if (r->o->record && !r->o->record(r->o->context, &line.record)) ti_run_ask_to_stop(r);
 }

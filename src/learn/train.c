@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "comm/comm.h"
 #include "comm/link_estimate.h"
+#include "exchange/exchange.h"
 #include "learn/checkpoint.h"
 #include "learn/run_options.h"
 
@@ -74,6 +75,16 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->facts.data = NULL;
     result->facts.problem = NULL;
     result->complexity = complexity_of(r);
+    tithe_steering now = {.size = sizeof now};
+    if (tithe_exchange_steering(r->exchange, &now)) {
+        snprintf(result->setting, sizeof result->setting, "%s", now.options);
+        snprintf(result->facts.codec, sizeof result->facts.codec, "%s",
+                 tithe_codec_spec(r->exchange->config.codec));
+        result->facts.scheme = r->exchange->scheme->name;
+        result->facts.collective = r->exchange->collective_name;
+        result->changes = now.changes;
+        tithe_exchange_hindsight(r->exchange, result->hindsight, sizeof result->hindsight);
+    }
     snprintf(result->model_hash, sizeof result->model_hash, "%016llx",
              (unsigned long long)hash_doubles(0, r->x, r->size));
     if (result->x)

@@ -11,8 +11,10 @@
  *   u32          CRC-32C of all before it
  *
  * All numbers are little-endian. The name holds the XXH3 of the head without its iterations, so that a wrong file is
- * not even opened; the head is compared nevertheless. A file appears under its name when it is complete. Neither the
+ * not even opened; the head is compared nevertheless. A file appears under its name when it is complete (base/beside.h), so that any
+ * number of processes may look for the same minimum at once; what is no plain file is neither read nor waited for. Neither the
  * order of the rows nor the number of workers is part of the key: they change the minimum by less than its slack. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/beside.h"
 #include "base/bytes.h"
 #include "model/optimum.h"
 #include "tithe/frame.h"
@@ -77,10 +80,17 @@ static size_t file_bytes(const tithe_problem *p)
 /* The whole file, if it has exactly `bytes` of them. */
 static bool read_whole(const char *path, uint8_t *dst, size_t bytes)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) return false;
-    const bool ok = fread(dst, 1, bytes, file) == bytes && fgetc(file) == EOF && !ferror(file);
-    fclose(file);
+    const int descriptor =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for its writer */
+    if (descriptor < 0) return false;
+    struct stat about;
+    bool ok = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && (uintmax_t)about.st_size == bytes;
+    for (size_t done = 0; ok && done < bytes;) {
+        const ssize_t more = read(descriptor, dst + done, bytes - done);
+        ok = more > 0;
+        done += ok ? (size_t)more : 0;
+    }
+    close(descriptor);
     return ok;
 }
 
@@ -109,22 +119,25 @@ static void make_directories(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        mkdir(path, 0777);
+        mkdir(path, 0700); /* as the XDG base directories want it */
         *slash = '/';
     }
 }
 
-static bool write_whole(const char *path, const uint8_t *content, size_t bytes)
+static bool write_whole(int file, const uint8_t *content, size_t bytes)
 {
-    FILE *file = fopen(path, "wb");
-    if (!file) return false;
-    const bool written = fwrite(content, 1, bytes, file) == bytes;
-    return (fclose(file) == 0) & written;
+    bool ok = true;
+    for (size_t done = 0; ok && done < bytes;) {
+        const ssize_t more = write(file, content + done, bytes - done);
+        ok = more > 0;
+        done += ok ? (size_t)more : 0;
+    }
+    return (close(file) == 0) & ok;
 }
 
 void ti_optimum_write(const tithe_problem *p, const char *directory, const double *x, unsigned iterations)
 {
-    char path[LONGEST_PATH], beside[LONGEST_PATH + 64];
+    char path[LONGEST_PATH], *beside;
     if (!name_file(p, directory, path)) return;
     const size_t bytes = file_bytes(p);
     uint8_t *content = malloc(bytes);
@@ -134,8 +147,9 @@ void ti_optimum_write(const tithe_problem *p, const char *directory, const doubl
     put_u32(content + bytes - 4, tithe_crc32c(content, bytes - 4));
 
     make_directories(path);
-    /* A name of its own, also among threads: the address of x is theirs alone. */
-    snprintf(beside, sizeof beside, "%s.%ld-%" PRIxPTR, path, (long)getpid(), (uintptr_t)x);
-    if (!write_whole(beside, content, bytes) || rename(beside, path)) remove(beside);
+    ti_beside_sweep(path);
+    const int file = ti_beside_create(path, &beside);
+    if (file >= 0 && (!write_whole(file, content, bytes) || rename(beside, path))) unlink(beside);
+    free(beside);
     free(content);
 }

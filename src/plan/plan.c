@@ -76,21 +76,31 @@ static bool is_planned(const tithe_scheme *scheme, const char *const *name)
 /* Top-k goes as it always went: to cut what is short already is for those who name it. */
 static bool takes(const tithe_scheme *scheme, const char *collective, const plan_level *l)
 {
-    if (!l->codec) return !scheme->cuts;
+    if (!l->codec) return !scheme->cuts && !scheme->integers;
     const tithe_exchange_config config = ti_plan_codec_config(l, scheme, collective);
     return !scheme->refuse || !scheme->refuse(&config);
 }
 
+/* Which schemes have rows. */
+typedef enum plan_part { PLAN_DENSE, PLAN_COMPRESSED, PLAN_SUMMED } plan_part;
+
+static bool is_of(const tithe_scheme *scheme, plan_part part)
+{
+    if (part == PLAN_SUMMED) return scheme->integers;
+    return scheme->whole == (part == PLAN_DENSE);
+}
+
 /* All rows that are dense, or of one level, into `rows`; NULL: only how many there are. */
-static size_t walk(const tithe_plan_request *q, bool dense, const plan_level *l, tithe_plan_row *rows)
+static size_t walk(const tithe_plan_request *q, plan_part part, const plan_level *l, tithe_plan_row *rows)
 {
     size_t count = 0;
+    const bool dense = part == PLAN_DENSE;
     if (q->count_paper) {
         if (rows) ti_paper_fill(q, dense, l, rows);
         return ti_paper_rows(dense);
     }
     for (const tithe_scheme *const *s = tithe_schemes(); *s; s++)
-        for (const char *const *name = (*s)->collectives; (*s)->whole == dense && *name; name++) {
+        for (const char *const *name = (*s)->collectives; is_of(*s, part) && *name; name++) {
             if (!is_planned(*s, name) || !takes(*s, *name, l)) continue;
             if (rows) rows[count] = own_row(q, *s, *name, l);
             count++;
@@ -102,26 +112,35 @@ static const plan_level any_level = {.keep = 1};
 
 static size_t dense_count(const tithe_plan_request *q)
 {
-    return walk(q, true, &any_level, NULL);
+    return walk(q, PLAN_DENSE, &any_level, NULL);
 }
 
 /* Of a codec; none, where it is refused. */
-static tithe_status walk_codec(const tithe_plan_request *q, const tithe_plan_codec *codec,
+static tithe_status walk_codec(const tithe_plan_request *q, const tithe_plan_codec *codec, plan_part part,
                                tithe_plan_row *rows, size_t *count, tithe_error *error)
 {
     plan_level level;
     const tithe_status status = ti_plan_codec_open(q, codec, &level, error);
-    *count = status ? 0 : walk(q, false, &level, rows);
+    *count = status ? 0 : walk(q, part, &level, rows);
     if (!status) ti_plan_codec_close(&level);
     return status;
 }
 
+/* The papers have no formulas for it, and a frame no room for more numbers. */
+static bool is_summed(const tithe_plan_request *q)
+{
+    return q->summed && !q->count_paper && q->params <= TITHE_MAX_N;
+}
+
 size_t tithe_plan_rows(const tithe_plan_request *request)
 {
-    size_t count = dense_count(request) + request->keep_count * walk(request, false, &any_level, NULL);
-    for (size_t i = 0, more; i < request->codec_count; i++, count += more)
-        walk_codec(request, &request->codecs[i], NULL, &more, NULL);
-    return count;
+    size_t more = 0, count = dense_count(request) +
+                             request->keep_count * walk(request, PLAN_COMPRESSED, &any_level, NULL);
+    for (size_t i = 0; i < request->codec_count; i++, count += more)
+        walk_codec(request, &request->codecs[i], PLAN_COMPRESSED, NULL, &more, NULL);
+    more = 0;
+    if (is_summed(request)) walk_codec(request, request->summed, PLAN_SUMMED, NULL, &more, NULL);
+    return count + more;
 }
 
 /* ---- a level ------------------------------------------------------------------------------------------------ */
@@ -219,17 +238,21 @@ tithe_status tithe_plan_make(const tithe_plan_request *request, tithe_plan_row *
 {
     tithe_status status = expect_sense(request, error);
     if (status) return status;
-    size_t count = walk(request, true, &any_level, rows);
+    size_t count = walk(request, PLAN_DENSE, &any_level, rows);
     for (size_t i = 0; i < request->keep_count; i++) {
         plan_level level;
         status = make_level(request, request->keeps[i], &level, error);
         if (status) return status;
-        count += walk(request, false, &level, rows + count);
+        count += walk(request, PLAN_COMPRESSED, &level, rows + count);
     }
-    for (size_t i = 0, more; i < request->codec_count; i++, count += more) {
-        status = walk_codec(request, &request->codecs[i], rows + count, &more, error);
-        if (status) return status;
-    }
+    size_t more = 0;
+    for (size_t i = 0; i < request->codec_count && !status; i++, count += more)
+        status = walk_codec(request, &request->codecs[i], PLAN_COMPRESSED, rows + count, &more, error);
+    more = 0;
+    if (!status && is_summed(request))
+        status = walk_codec(request, request->summed, PLAN_SUMMED, rows + count, &more, error);
+    if (status) return status;
+    count += more;
     *plan = (tithe_plan){0};
     for (size_t i = 0; i < count; i++) {
         if (rows[i].seconds < rows[plan->winner].seconds) plan->winner = i;

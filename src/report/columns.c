@@ -63,6 +63,7 @@ static const tithe_column columns[] = {
     TEXT(scheme, "who sent what to whom"),
     TEXT(collective, "over which pattern"),
     TEXT(reason, "why this level, scheme and collective"),
+    TEXT(setting, "options that all steps from here on are made with, where a tuner changes them"),
     {.name = NULL},
 };
 

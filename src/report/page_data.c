@@ -202,6 +202,26 @@ static void add_facts(buffer *b, const tithe_trace *trace)
     }
 }
 
+/* Settings that a tuner changed to, all of them: where, which and why. Their lines have no loss, and are not thinned. */
+static void add_settings(buffer *b, const tithe_trace *trace)
+{
+    bool first = true;
+    for (size_t i = 0; i < tithe_trace_count(trace); i++) {
+        const tithe_trace_record *record = tithe_trace_at(trace, i);
+        if (!record->setting || !*record->setting) continue;
+        ti_buffer_text(b, first ? "[" : ",[");
+        first = false;
+        add_number(b, record->step, 17);
+        ti_buffer_text(b, ",");
+        add_number(b, record->seconds, 8);
+        ti_buffer_text(b, ",");
+        ti_json_text(b, record->setting);
+        ti_buffer_text(b, ",");
+        ti_json_text(b, record->reason);
+        ti_buffer_text(b, "]");
+    }
+}
+
 static void add_run(buffer *b, const tithe_trace *const *traces, size_t count, size_t i, size_t *points,
                     size_t max)
 {
@@ -221,7 +241,9 @@ static void add_run(buffer *b, const tithe_trace *const *traces, size_t count, s
     add_phases(b, &final);
     ti_buffer_text(b, "},\"cheaper\":{");
     add_cheaper(b, &c);
-    ti_buffer_text(b, "},\"texts\":{");
+    ti_buffer_text(b, "},\"settings\":[");
+    add_settings(b, trace);
+    ti_buffer_text(b, "],\"texts\":{");
     add_texts(b, trace, points, kept);
     ti_buffer_text(b, "},\"numbers\":{");
     add_columns(b, trace, points, kept);

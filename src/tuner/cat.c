@@ -57,6 +57,7 @@ static const char *reason_of(const cat_search *s)
 {
     const tithe_tuner_call *c = s->call;
     const tithe_cost_model *model = tithe_cost_model_of(c->cost);
+    if (s->rate > 0 && s->level < s->most) return "the rest can wait";
     if (s->kind == PROGRESS_LEVELS) return "best efficiency";
     if (s->level >= s->total.count) return "everything fits";
     if (s->level == 1) return "one entry";
@@ -88,6 +89,17 @@ static void take(const cat_search *s, ranks *r, tithe_choice *choice)
     hand_out(s, r, choice);
 }
 
+static bool can_wait(const tithe_codec *codec)
+{
+    const progress_kind kind = ti_progress_kind(codec);
+    return kind == PROGRESS_SQUARES || kind == PROGRESS_SIGN;
+}
+
+static bool asks_late(const tithe_tuner_call *c)
+{
+    return ((c->lost > 0 && c->lost < 1) || c->before > 0) && can_wait(c->codec);
+}
+
 /* False: a number is not finite, at *bad. */
 static bool search(cat_search *s, ranks *r, size_t *bad)
 {
@@ -101,7 +113,8 @@ static bool search(cat_search *s, ranks *r, size_t *bad)
         if (s->total.s2 > 0) ti_search_levels(c, s);
         return true;
     }
-    if (ti_search_sampled(s, r)) return true;
+    if (ti_search_sampled(s, r) && !(asks_late(c) && s->level > (double)r->source_count)) return true;
+    ti_search_start(s, c); /* or what was kept has not all the levels that may be wanted */
     *bad = ti_ranks_count(c, r, &s->total);
     if (*bad < c->n) return false;
     if (!(s->total.s2 > 0)) return true;
@@ -123,6 +136,7 @@ static tithe_status choose_one(const tithe_tuner_call *c, tithe_choice *choice, 
         choose_nothing(c, choice);
         return TITHE_OK;
     }
+    if (!s.failed && asks_late(c)) ti_search_late(&s, &r);
     if (s.failed) return ti_fail(error, TITHE_E_ARGUMENT, 0, "%s", s.failed);
     take(&s, &r, choice);
     return TITHE_OK;
@@ -161,6 +175,7 @@ static tithe_status choose_layers(const tithe_tuner_call *c, tithe_choice *choic
         tithe_choice own = {0};
         layer.x = c->x + first;
         layer.n = c->segments[i];
+        layer.before = 0; /* is of all of them */
         if (layer.n) status = choose_one(&layer, &own, error);
         const double squares = layer.n ? ti_kernels()->sum_squares(layer.x, layer.n) : 0;
         c->segment_levels[i] = (size_t)own.level;
@@ -183,11 +198,27 @@ static tithe_status cat_choose(const tithe_tuner_call *c, tithe_choice *choice, 
     return ti_codec_by_layer(c->codec) ? choose_layers(c, choice, error) : choose_one(c, choice, error);
 }
 
+static const tithe_param params[] = {
+    {.name = "late",
+     .doc = "under error compensation: count what waits as late, not as lost",
+     .fallback = 0,
+     .max = 1,
+     .choices = "off|on"},
+    {.name = NULL}};
+
+static const char *waits(const double *stated, const tithe_codec *codec)
+{
+    if (!(stated[0] > 0)) return NULL;
+    return can_wait(codec) ? "" : "late=on is for entries that wait: take topk, mstopk or threshold.";
+}
+
 const tithe_tuner ti_tuner_cat = {
     .name = "cat",
     .summary = "the level that buys the most progress per unit of cost, for this vector",
     .paper = "khirirat2021cat",
+    .params = params,
     .tunes = true,
+    .waits = waits,
     .refuse = ti_progress_refuse,
     .scratch = cat_scratch,
     .choose = cat_choose,

@@ -63,15 +63,28 @@ double ti_progress_at(const cat_search *s, const top_sums *sums)
     return sums->s2 * factor_at(s, sums->count);
 }
 
+static double value_of(const cat_search *s, double progress, double cost)
+{
+    return s->rate > 0 ? s->share * progress - s->rate * cost : progress / cost;
+}
+
+/* Values closer than this are equal. */
+static double equal_within(const cat_search *s)
+{
+    return CAT_EQUAL * (s->rate > 0 ? s->rate * ti_search_cost(s, s->limit) : s->best);
+}
+
 bool ti_search_try(cat_search *s, double level, double progress)
 {
-    const double cost = ti_search_cost(s, level), value = progress / cost;
+    const bool beyond = level < s->floor || level > s->limit || (progress < s->least && level < s->limit);
+    if (s->rate > 0 && beyond) return false;
+    const double cost = ti_search_cost(s, level), value = value_of(s, progress, cost);
     if (!(cost > 0) || !isfinite(cost)) {
         s->failed = "The cost of a message must be positive and finite.";
         return false;
     }
     if (value > s->best) s->best = value;
-    const double enough = s->best * (1 - CAT_EQUAL); /* what came before may not be enough any more */
+    const double enough = s->best - equal_within(s); /* what came before may not be enough any more */
     if (value < enough || (s->level_value >= enough && s->level < level)) return false;
     s->level = level;
     s->level_value = value;
@@ -91,26 +104,27 @@ static void cost_below(const cat_search *s, double first, double last, double at
     if (from > 0 && to >= from) model->below(s->call->cost, from, to, line);
 }
 
-/* Lines above S1 mean curves above S1^2/T, which are convex. Over a line of cost they have no maximum inside, and
+/* Lines above S1 mean curves above S1^2/T, which are convex. Over a line of cost, or less one, they have no maximum inside, and
  * neither has the quotient of two lines: the ends say it all. */
 bool ti_search_worth(const cat_search *s, double first, double last, const progress_lines *above)
 {
+    if (s->rate > 0 && first > s->limit) return false;
     const double cost = ti_search_cost(s, first);
+    const double factor = s->kind == PROGRESS_SQUARES ? factor_at(s, first) : 1;
     double line[2], by_line = INFINITY, by_ends = INFINITY;
     cost_below(s, first, last, cost, line);
     for (int i = 0; i < 2; i++) {
-        double a = above->value[i][0], b = above->value[i][1];
+        double a = above->value[i][0] * factor, b = above->value[i][1] * factor;
         if (s->kind == PROGRESS_SIGN) {
             a *= a / first;
             b *= b / last;
         }
-        if (line[0] > 0) by_line = fmin(by_line, fmax(a / line[0], b / line[1]));
-        by_ends = fmin(by_ends, fmax(a, b) / cost);
+        if (line[0] > 0) by_line = fmin(by_line, fmax(value_of(s, a, line[0]), value_of(s, b, line[1])));
+        by_ends = fmin(by_ends, value_of(s, fmax(a, b), cost));
     }
-    double bound = fmin(by_line, by_ends);
-    if (s->kind == PROGRESS_SQUARES) bound *= factor_at(s, first);
-    if (bound < s->best * (1 - CAT_EQUAL)) return false;
-    return first < s->level || bound > s->best * (1 + CAT_EQUAL);
+    const double bound = fmin(by_line, by_ends), equal = equal_within(s);
+    if (bound < s->best - equal) return false;
+    return first < s->level || bound > s->best + equal;
 }
 
 progress_lines ti_lines_between(const cat_search *s, const top_sums *from, const top_sums *to, double high,

@@ -46,6 +46,10 @@ typedef struct cat_search {
         magnitude; /* selectors by magnitude: the entries of that level are at least so large, all others smaller or
                       * as large */
     const char *failed; /* a cost that is none */
+    /* Where entries can wait (late.h): the value of a level is not progress per cost, but share * progress - rate * cost, for
+     * levels from `floor` to `limit` that make the progress `least`. rate 0: it is. */
+    double share, rate, floor, limit, least;
+    double most; /* the level of all that CAT would send */
 } cat_search;
 
 /* Efficiencies closer than this are equal: the sums are not more exact. */
@@ -133,7 +137,9 @@ static inline double bin_high(size_t bin) /* nothing in it is larger */
 /* For a long vector of which probably few entries matter: a sample says which. False: it was wrong, and nothing is
  * known yet. sample.c */
 bool ti_search_sampled(cat_search *s, ranks *r);
-void ti_search_top(cat_search *s, ranks *r);   /* search_top.c */
+void ti_search_top(cat_search *s, ranks *r); /* search_top.c */
+/* After one of the searches for the largest: the level to take where entries can wait. */
+void ti_search_late(cat_search *s, ranks *r);
 void ti_search_water(cat_search *s, ranks *r); /* search_water.c */
 /* search_levels.c; the vector is known to be finite and not zero. */
 void ti_search_levels(const tithe_tuner_call *call, cat_search *s);
@@ -145,6 +151,6 @@ static inline double water_moment(const top_sums *total, const top_sums *exact, 
     return exact->s2 + (rest > 0 ? rest * rest / (budget - exact->count) : 0);
 }
 
-extern const tithe_tuner ti_tuner_fixed, ti_tuner_cat, ti_tuner_warmup;
+extern const tithe_tuner ti_tuner_fixed, ti_tuner_cat, ti_tuner_warmup, ti_tuner_auto, ti_tuner_moo;
 
 #endif

@@ -4,6 +4,7 @@
  * still hide a better level are gathered, sorted, and walked through in short stretches. Keys: khirirat2021cat. */
 #include <math.h>
 
+#include "tuner/late.h"
 #include "tuner/search.h"
 
 enum { STRETCH = 32, PARTS = 8 /* of a bin, for a closer look at its bound */ };
@@ -163,4 +164,19 @@ void ti_search_top(cat_search *s, ranks *r)
         search_bins(s, r);
     else
         walk(s, r->keys, r->kept, (top_sums){0});
+}
+
+void ti_search_late(cat_search *s, ranks *r)
+{
+    const tithe_tuner_call *c = s->call;
+    s->share = c->lost > 0 ? fmin(c->lost, 1) : 1;
+    s->rate = s->best;
+    s->most = s->level;
+    s->limit = c->before > 0 ? fmin(s->level, ti_late_max(c->before)) : s->level;
+    s->floor = c->before > 0 ? fmin(fmin(s->limit, s->total.count), ti_late_min(c->before)) : 0;
+    s->least = c->pace * s->total.s2;
+    s->best = s->level_value = -INFINITY;
+    for (size_t b = 0; r->bins && b < FIRST_NONFINITE_BIN; b++) r->bins[b].place = NOT_KEPT;
+    if (r->bins) r->kept = 0;
+    ti_search_top(s, r);
 }

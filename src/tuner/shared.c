@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/status.h"
+#include "tuner/late.h"
 #include "tuner/search.h"
 
 enum { EVERY = 16 /* levels up to this are all on the grid; then steps of 1/EVERY */ };
@@ -183,4 +184,22 @@ size_t tithe_tuner_best(const double *curve, const double *costs, size_t count)
     for (size_t i = 1; i < count; i++)
         if (curve[i] / costs[i] > curve[best] / costs[best] * (1 + CAT_EQUAL)) best = i;
     return best;
+}
+
+size_t tithe_tuner_best_late(const double *levels, const double *curve, const double *costs, size_t best,
+                             double lost, double least, double before)
+{
+    if (!(curve[best] > 0) || !(lost > 0)) return best;
+    const double rate = curve[best] / costs[best], equal = CAT_EQUAL * curve[best];
+    size_t last = best, late = best;
+    while (last > 0 && before > 0 && levels[last] > ti_late_max(before)) last--;
+    double most = -INFINITY;
+    for (size_t i = 0; i <= last; i++) {
+        const double value = fmin(lost, 1) * curve[i] - rate * costs[i];
+        const bool beyond = before > 0 && levels[i] < fmin(levels[last], ti_late_min(before));
+        if (beyond || (i < last && curve[i] < least) || !(value > most + equal)) continue;
+        most = value;
+        late = i;
+    }
+    return late;
 }

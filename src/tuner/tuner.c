@@ -5,7 +5,8 @@
 #include "base/status.h"
 #include "tuner/search.h"
 
-static const tithe_tuner *const tuners[] = {&ti_tuner_fixed, &ti_tuner_cat, &ti_tuner_warmup, NULL};
+static const tithe_tuner *const tuners[] = {&ti_tuner_fixed, &ti_tuner_cat, &ti_tuner_warmup,
+                                            &ti_tuner_auto,  &ti_tuner_moo, NULL};
 
 const tithe_tuner *const *tithe_tuners(void)
 {

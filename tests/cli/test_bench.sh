@@ -58,7 +58,7 @@ works 'exchange' "$TITHE" bench exchange --n 20000 --rounds 1 --threads 1,2 --js
 json 'exchange' "{row['name'] for row in $rows} >= {way + '@' + ranks for way in ('dense', 'gather', 'star', 'allreduce.ring')
     for ranks in '24'}"
 
-refused 'suite' 'kernels, codecs, tuner and exchange' "$TITHE" bench speed
+refused 'suite' 'kernels, codecs, tuner, exchange and switch' "$TITHE" bench speed
 refused 'data' 'gaussian, lognormal' "$TITHE" bench --data cauchy
 refused 'isa' 'one of .*ref' "$TITHE" bench --isa sse9
 refused 'row' 'No row matches' "$TITHE" bench --rows nothing --n 2^12
@@ -66,3 +66,10 @@ refused 'length' 'such as 2^20' "$TITHE" bench --n 2^20,x
 refused 'length 0' 'such as 2^20' "$TITHE" bench --n 0
 refused 'threads' 'from 1 to 256' "$TITHE" bench --threads 0
 finish
+
+# Measured on whatever else runs here: only that each backend has its rows, or says why not.
+works 'bench switch' "$TITHE" bench switch --json -
+json 'bench switch' "{row['name'] for row in $rows} >= {'switch.udp'}" \
+    "all({'name', 'n', 'data', 'seconds', 'values_per_second', 'gate', 'met'} <= set(row) for row in $rows)" \
+    "all(row['skipped'] or row['seconds'] > 0 and row['values_per_second'] > 0 for row in $rows)" \
+    "len([row for row in $rows if row['name'] == 'switch.udp']) == 5"

@@ -5,7 +5,7 @@
 need_python
 
 selectors='all topk threshold mstopk randk stochastic given'
-quantizers='raw f16 bf16 natural sign dither natdither'
+quantizers='raw f16 bf16 natural sign dither natdither int32'
 well_formed='all(set(v) == {"kind", "name", "summary", "paper", "params", "traits"} for v in j)'
 params='[p for v in j for p in v["params"]]'
 traits='{"unbiased", "contractive", "absolute", "summable", "fixed-size"}'

@@ -122,11 +122,14 @@ def tuned_levels():
     def worth(s):
         return 1 / (1 + min(d ** 0.5 / s, d / (4 * s * s))) / bits(s)
     best = max(range(1, 16384), key=worth)
-    for scheme in ("gather", "shards"):
-        j = train(*SMALL, "--steps", "3", "--codec", "all|dither", "--tuner", "cat", "--count", "paper", "--scheme", scheme)
-        frames = 3 * 4 if scheme == "gather" else 3 * 3  # a short vector is one part, and stays where its owner is
-        check(abs(j["paper_bits"] / frames - bits(best)) < 1e-6, f"{scheme}: {j['paper_bits'] / frames} bits, not those of s={best}")
+    up_and_down = {"gather": (4, 4 * 3), "shards": (3, 3), "star": (4, 4)}  # frames of a step; a short vector is one part, which its owner keeps
+    for scheme, (up, down) in up_and_down.items():
+        back = ["--downlink", "all|dither"] if scheme == "star" else []
+        j = train(*SMALL, "--steps", "3", "--codec", "all|dither", "--tuner", "cat", "--count", "paper", "--scheme", scheme, *back)
+        check(abs(j["paper_bits"] / (3 * up) - bits(best)) < 1e-6, f"{scheme}: {j['paper_bits'] / (3 * up)} bits, not those of s={best}")
         check(abs(j["cost"] - j["paper_bits"]) < 1e-6, f"{scheme}: what was charged")
+        s = 7 if back else best  # a way back that is asked for has the level of its spec
+        check(abs(j["downlink_cost"] / (3 * down) - bits(s)) < 1e-6, f"{scheme}: {j['downlink_cost'] / (3 * down)} bits back, not those of s={s}")
 
 
 def shares():

@@ -32,6 +32,7 @@ static const contract_arguments quantizer_arguments[] = {
     {"sign", {"", "scale=norm"}},
     {"dither", {"", "s=1,p=inf", "s=100,bucket=7,norm=natural,code=elias", "p=1,s=16383,bucket=512"}},
     {"natdither", {"", "s=64,p=inf,norm=natural", "s=3,bucket=5,code=elias"}},
+    {"int32", {"", "block=5", "block=0"}},
 };
 
 static inline const contract_arguments *arguments_of(const contract_arguments *list, size_t count,

@@ -70,6 +70,41 @@ static void speedups_as_printed(void **state)
     }
 }
 
+/* A frame knows its bits, whoever chose the level: the encoder by its call, the decoder by the frame alone. */
+static void frames_know_their_level(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    float x[N];
+    for (int i = 0; i < N; i++) x[i] = (float)(i % 17 - 8) / 7;
+    static const struct {
+        const char *spec;
+        double level, wanted;
+    } rows[] = {{"all|dither", 2, 31 + N * (3 + 1)},
+                {"all|dither", 64, 31 + N * (3 + 6)},
+                {"topk", 10, 10 * (32 + 9)},
+                {"topk|natural", 20, 20 * (9 + 9)}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tithe_codec *codec = NULL;
+        const tithe_codec_options open = {.open_level = true};
+        assert_int_equal(tithe_codec_create(rows[i].spec, &open, &codec, NULL), TITHE_OK);
+        const size_t room = tithe_codec_bound(codec, N), size = tithe_codec_scratch(codec, N);
+        uint8_t *frame = malloc(room), *scratch = malloc(size);
+        tithe_call call = {
+            .form = TITHE_EXCHANGE, .scratch = scratch, .scratch_size = size, .level = rows[i].level};
+        tithe_frame_info made, seen;
+        assert_int_equal(tithe_encode(codec, &call, x, N, frame, room, &made, NULL), TITHE_OK);
+        call.level = 0;
+        assert_int_equal(tithe_frame_check(codec, &call, frame, made.bytes, N, &seen, NULL), TITHE_OK);
+        expect(fabs(made.paper_bits - rows[i].wanted) < 1e-9 && seen.paper_bits == made.paper_bits,
+               "%s at %g: %.17g bits made, %.17g seen, not %.17g", rows[i].spec, rows[i].level,
+               made.paper_bits, seen.paper_bits, rows[i].wanted);
+        free(frame);
+        free(scratch);
+        tithe_codec_free(codec);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +112,7 @@ int main(void)
         cmocka_unit_test(ditherings),
         cmocka_unit_test(the_others),
         cmocka_unit_test(speedups_as_printed),
+        cmocka_unit_test(frames_know_their_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,14 +121,16 @@ static void every_layer_has_its_own_top(void **state)
     dice d = {32};
     enum { N = 90000 };
     static float x[N];
-    for (int trial = 0; trial < 12; trial++) {
-        const size_t n = trial < 8 ? 500 : N;
+    for (int trial = 0; trial < 18; trial++) {
+        const size_t n = trial < 8 ? 500 : N, whole = trial < 12 ? 0 : n / 8;
         fill_shape(TITHE_F32, trial % SHAPES, x, n, &d);
         size_t segments[6] = {0}, left = n;
         for (int i = 0; i < 5; i++) left -= segments[i] = i == 2 ? 0 : roll_below(&d, left + 1);
         segments[5] = left;
         const bool by_share = trial % 2;
-        tithe_codec *codec = codec_of(by_share ? "topk:keep=0.1,per=layer" : "topk:k=20,per=layer");
+        char spec[60];
+        snprintf(spec, sizeof spec, "topk:%s,per=layer,whole=%zu", by_share ? "keep=0.1" : "k=20", whole);
+        tithe_codec *codec = codec_of(spec);
         selected s = select_with(codec, (tithe_call){.segments = segments, .segment_count = 6}, x, n);
         expect(s.status == TITHE_OK, "%s", s.error.text);
         size_t first = 0, found = 0;
@@ -136,7 +138,7 @@ static void every_layer_has_its_own_top(void **state)
             const size_t m = segments[i];
             size_t k = by_share ? (size_t)round(0.1 * (double)m) : 20;
             if (k == 0) k = 1;
-            if (k > m) k = m;
+            if (k > m || m <= whole) k = m;
             sort_entry *sorted = sorted_magnitudes(TITHE_F32, x, first, m);
             selected part = s;
             part.at += found;

@@ -326,6 +326,10 @@ static const char *const methods[] = {
     "codec=threshold:lambda=2;feedback=ec",
     "codec=randk:keep=0.1;feedback=ec",
     "codec=topk:keep=0.2|natural;feedback=ef21",
+    "codec=topk:keep=0.05;feedback=ec:decay=0.7",
+    "codec=natural;feedback=ec:decay=0.7;scheme=shards",
+    "codec=topk:keep=0.05;feedback=ec:decay=0.7;scheme=artopk",
+    "codec=topk|sign;feedback=ec:decay=0.7;level=shared;scheme=star",
     "codec=all|dither:s=7,bucket=64;feedback=ec;scheme=gather",
     "codec=topk;feedback=ec;cost=packet:payload=127,c0=0,c1=127",
     "codec=topk|sign;feedback=ec;level=shared;cost=packet:payload=127,c0=0,c1=127",
@@ -345,6 +349,9 @@ static const char *const methods[] = {
     "codec=natural;downlink=natural",
     "codec=topk:keep=0.05;feedback=ec;downlink=topk:keep=0.1;downlink-feedback=ec",
     "codec=topk:keep=0.1|natural;feedback=ef21;scheme=star",
+    "codec=natural;scheme=switch",
+    "codec=all|int32:block=64;feedback=ec;scheme=switch",
+    "codec=all|dither:s=7,bucket=64;feedback=ec;scheme=switch",
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -352,6 +359,12 @@ static bool is_star(const char *options)
 {
     return strstr(options, "scheme=star") ||
            (strstr(options, "downlink=") && !strstr(options, "scheme=shards"));
+}
+
+/* A switch is simulated where all ranks are in one place; tests/transport/test_switch.py has a real one. */
+static bool goes(const char *options, place where)
+{
+    return (where != SERVED || is_star(options)) && (where == HERE || !strstr(options, "scheme=switch"));
 }
 
 /* As it is, in buckets, and in buckets that are sent while the next one is put. */
@@ -372,7 +385,7 @@ static void try_all(unsigned ranks, const char *policy, void (*check)(const plan
     for (unsigned m = 0; m < METHODS; m++)
         for (unsigned w = 0; w < 4; w++)
             for (place where = HERE; where <= SERVED; where++, number++) {
-                if (where == SERVED && !is_star(methods[m])) continue;
+                if (!goes(methods[m], where)) continue;
                 char text[240];
                 const size_t positions[] = {0, MAX_N - 1, 950, 333};
                 const event events[] = {
@@ -424,7 +437,7 @@ static void short_vectors(void **state)
         for (unsigned ranks = 1; ranks <= MAX_RANKS; ranks += 2)
             for (size_t n = 1; n <= 5; n += 2)
                 for (place where = HERE; where <= APART; where++) {
-                    if (where == APART && ranks == 1) continue;
+                    if ((where == APART && ranks == 1) || !goes(methods[m], where)) continue;
                     char text[240], words[80];
                     const event events[] = {{1, ranks - 1, n - 1, NAN}, {4, ranks / 2, 0, INFINITY}};
                     const plan p = {
@@ -441,19 +454,22 @@ static void too_large_for_the_codec(void **state)
     (void)state;
     static const char *const texts[] = {
         "codec=topk:keep=0.05|f16;feedback=ec",
+        "codec=topk:keep=0.05|f16;feedback=ec:decay=0.7",
         "codec=topk:keep=0.05|f16;feedback=ef21",
         "codec=all|f16;feedback=ec;scheme=shards",
         "codec=topk:keep=0.1|f16;feedback=ef21;scheme=shards",
         "codec=all|f16;scheme=gather",
         "codec=all|f16;downlink=natural",
         "codec=topk|f16;feedback=ec;level=shared",
+        "codec=all|dither:s=7;feedback=none;scheme=switch",
     };
     for (unsigned t = 0; t < sizeof texts / sizeof *texts; t++)
         for (unsigned w = 0; w < 3; w++)
             for (place where = HERE; where <= SERVED; where++) {
-                if (where == SERVED && !is_star(texts[t])) continue;
+                if (!goes(texts[t], where)) continue;
                 char text[240];
-                const event e = {2, t % 3, 1650, 1e9f}; /* in the last bucket */
+                const event e = {2, t % 3, 1650,
+                                 strstr(texts[t], "f16") ? 1e9f : 3e38f}; /* in the last bucket */
                 plan p = {with(texts[t], ways[w], ";on-nonfinite=skip", text), 3, MAX_N, where, &e, 1};
                 char words[80];
                 snprintf(words, sizeof words, "Rank %u has a gradient that is too large for ", t % 3);
@@ -471,13 +487,13 @@ static void too_large_together(void **state)
         const char *options, *words;
         float value;
     } rows[] = {
-        {"codec=natural;downlink=all|f16", "for all|f16", 6e4f},
+        {"codec=natural;downlink=all|f16", "for all|f16", 3e5f},
         {"codec=topk:keep=0.05;feedback=ec;downlink=topk:keep=0.1|f16;downlink-feedback=ec",
-         "for topk:keep=0.1|f16", 2e5f},
-        {"codec=all|f16;scheme=shards", "for all|f16", 9e4f},
+         "for topk:keep=0.1|f16", 8e5f},
+        {"codec=natural;downlink=all|f16;scheme=shards", "for all|f16", 3e5f},
         {"codec=natural;feedback=ec;downlink=all|f16;downlink-feedback=ec;scheme=shards;collective=ring",
-         "for all|f16", 1e6f},
-        {"codec=topk:keep=0.05|f16;feedback=ec;scheme=artopk", "for topk:keep=0.05|f16", 2e5f},
+         "for all|f16", 4e6f},
+        {"codec=topk:keep=0.05|f16;feedback=ec;scheme=artopk", "for topk:keep=0.05|f16", 8e5f},
     };
     for (unsigned t = 0; t < sizeof rows / sizeof *rows; t++)
         for (unsigned w = 0; w < 3; w++)

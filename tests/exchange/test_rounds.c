@@ -277,6 +277,7 @@ static void what_is_stated_is_what_runs(void **state)
         {.codec = "topk:keep=0.3|natural", .feedback = "ec", .leader = "variance"},
     };
     for (const tithe_scheme *const *s = tithe_schemes(); *s; s++) {
+        if ((*s)->integers) continue; /* through a switch, not from rank to rank: test_aggregation.c */
         if ((*s)->whole) check_scheme(*s, (wanted){.codec = "all|raw"});
         for (unsigned i = 0; !(*s)->whole && !(*s)->forms && i < 3; i++) check_scheme(*s, frames[i]);
         for (unsigned i = 0; (*s)->forms && i < 4; i++) check_scheme(*s, led[i]);

@@ -156,12 +156,12 @@ static void check_star(const char *spec, const char *downlink)
             a.up += (double)info.bytes;
             a.cost += packets((double)info.bytes);
             a.paper += tithe_codec_paper_bits(g->codec, N, info.entries);
-            if (r > 0) sent += (double)info.bytes; /* the server is rank 0, and sends itself nothing */
+            if (r > 0) sent += 16 + (double)info.bytes; /* the server is rank 0, and sends itself nothing */
         }
         const tithe_frame_info info = message(down, k, RANKS, 0, sum, N, v);
         a.down += RANKS * (double)info.bytes;
         a.down_cost += RANKS * packets((double)info.bytes);
-        sent += (RANKS - 1) * (double)info.bytes;
+        sent += (RANKS - 1) * (8 + (double)info.bytes);
         group_put_all(g, x, gamma_of_step[k]);
         group_finish(g);
         const float weight = (float)(gamma_of_step[k] / RANKS);

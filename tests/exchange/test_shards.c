@@ -25,7 +25,8 @@ static unsigned parts_of(const tithe_exchange *ex, unsigned ranks, owned_part *p
 static double message_of(const tithe_codec *codec, uint32_t step, uint32_t rank, uint32_t tensor,
                          double level, const float *x, size_t n, float *v)
 {
-    const size_t bound = tithe_codec_bound(codec, n), scratch = tithe_codec_scratch(codec, n);
+    const size_t more = 64 * (size_t)level; /* the level may be above the codec's own */
+    const size_t bound = tithe_codec_bound(codec, n) + more, scratch = tithe_codec_scratch(codec, n) + more;
     uint8_t *frame = malloc(bound + 1);
     const tithe_call call = {.seed = SEED,
                              .step = step,
@@ -50,7 +51,8 @@ enum { RANKS = 5, N = 3001, STEPS = 3, K = 200 };
 
 typedef struct method {
     const char *codec, *feedback, *downlink, *collective;
-    double up_k, back_k, lambda; /* stated levels; 0: none */
+    double up_k, back_k, lambda; /* stated levels of each part, in proportion; 0: none */
+    size_t top;                  /* stated of the whole vector, up and back; 0: none */
     bool heads, back_heads;
 } method;
 
@@ -61,9 +63,10 @@ static const method methods[] = {
     {.codec = "natural", .feedback = "ec", .collective = "ring"},
     {.codec = "all|dither:s=7,bucket=96", .feedback = "ec"},
     {.codec = "all|dither:s=7", .downlink = "all|raw"},
-    {.codec = "topk:keep=0.05|natural", .feedback = "ec", .heads = true, .back_heads = true},
-    {.codec = "topk:k=200", .feedback = "ec", .up_k = K, .back_k = K, .heads = true, .back_heads = true},
-    {.codec = "topk:k=200", .collective = "ring", .up_k = K, .back_k = K, .heads = true, .back_heads = true},
+    {.codec = "topk:keep=0.05|natural", .feedback = "ec", .top = 150, .heads = true, .back_heads = true},
+    {.codec = "topk:k=200", .feedback = "ec", .top = K, .heads = true, .back_heads = true},
+    {.codec = "topk:k=200", .collective = "ring", .top = K, .heads = true, .back_heads = true},
+    {.codec = "topk:k=3", .feedback = "ec", .top = 3, .heads = true, .back_heads = true},
     {.codec = "randk:k=200", .downlink = "topk:k=200", .up_k = K, .back_k = K, .back_heads = true},
     {.codec = "stochastic:k=200", .downlink = "natural", .up_k = K, .heads = true},
     {.codec = "threshold:lambda=2", .feedback = "ec", .lambda = 2, .heads = true, .back_heads = true},
@@ -82,8 +85,40 @@ typedef struct mirror {
     owned_part parts[RANKS];
     unsigned count;
     float e[RANKS][N], owners[N], update[N];
+    double entries[RANKS + 1]
+                  [RANKS]; /* of the largest of the whole vector: of each rank, and of owners, in each part */
     double up, back, sent;
 } mirror;
+
+static int descending(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+/* How many of the largest lie in each part; one where none does. Owners send as many as they were sent, on average. */
+static void spread(mirror *t, const float *x, double gamma)
+{
+    static float sizes[N], sorted[N];
+    for (unsigned r = 0; r < RANKS; r++) {
+        for (size_t i = 0; i < N; i++) {
+            const float own = x[(size_t)r * N + i];
+            sorted[i] = sizes[i] = fabsf(t->m->feedback ? t->e[r][i] + (float)gamma * own : own);
+        }
+        qsort(sorted, N, sizeof *sorted, descending);
+        for (unsigned p = 0; p < t->count; p++) {
+            double here = 0;
+            for (size_t i = 0; i < t->parts[p].length; i++)
+                here += sizes[t->parts[p].begin + i] >= sorted[t->m->top - 1];
+            t->entries[r][p] = fmax(1, here);
+        }
+    }
+    for (unsigned p = 0; p < t->count; p++) {
+        double all = 0;
+        for (unsigned r = 0; r < RANKS; r++) all += t->entries[r][p];
+        t->entries[RANKS][p] = fmin(fmax(1, round(all / RANKS)), (double)t->parts[p].length);
+    }
+}
 
 /* x into e as feedback does, C(e) into v, and e - C(e) kept. */
 static double send_part(mirror *t, unsigned step, unsigned rank, unsigned p, const float *x, float *kept,
@@ -93,7 +128,8 @@ static double send_part(mirror *t, unsigned step, unsigned rank, unsigned p, con
     const owned_part *part = &t->parts[p];
     const bool back = rank == RANKS, ec = t->m->feedback != NULL;
     const float scale = ec && !back ? (float)gamma : 1;
-    const double k = level_of(back ? t->m->back_k : t->m->up_k, part->length);
+    const double k =
+        t->m->top ? t->entries[rank][p] : level_of(back ? t->m->back_k : t->m->up_k, part->length);
     const double lambda = ec ? (double)scale * (back ? gamma : 1) * t->m->lambda : 0;
     for (size_t i = 0; i < part->length; i++)
         to_send[i] = ec ? kept[part->begin + i] + scale * x[part->begin + i] : x[part->begin + i];
@@ -109,6 +145,7 @@ static void mirror_step(mirror *t, unsigned step, const float *x, double gamma)
     const float weight = (float)((t->m->feedback ? 1 : gamma) / RANKS);
     const double others = RANKS - 1;
     memset(sum, 0, sizeof sum);
+    if (t->m->top) spread(t, x, gamma);
     for (unsigned p = 0; p < t->count; p++) {
         const owned_part *part = &t->parts[p];
         for (unsigned r = 0; r < RANKS; r++) {
@@ -169,6 +206,41 @@ static void owners_compress_the_sums(void **state)
 {
     (void)state;
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) check_method(&methods[m]);
+}
+
+/* The largest go of the whole vector: with a way back that loses nothing, owners do what gathering does, to the bit. */
+static void owners_of_the_largest_gather_them(void **state)
+{
+    (void)state;
+    enum { FOUR = 4 }; /* by which a sum is divided without rounding, before or after */
+    static const char *const feedbacks[] = {"none", "ec", "ef21"};
+    static const char *const codecs[] = {"topk:k=200", "topk:keep=0.07|f16"};
+    for (unsigned f = 0; f < 6; f++) {
+        group *g[2];
+        for (unsigned s = 0; s < 2; s++)
+            g[s] = group_make(&(wanted){.codec = codecs[f / 3],
+                                        .feedback = feedbacks[f % 3],
+                                        .downlink = s ? "all|raw" : NULL,
+                                        .scheme = s ? "shards" : "gather",
+                                        .measure = true,
+                                        .ranks = FOUR,
+                                        .n = N});
+        for (unsigned k = 0; k < 4; k++) {
+            float *x = gradients_make(FOUR, N, k);
+            for (unsigned s = 0; s < 2; s++) {
+                group_put_all(g[s], x, 0.25);
+                group_finish(g[s]);
+            }
+            expect(same_floats(g[0]->update, g[1]->update, N), "%s, %s, step %u: another update",
+                   codecs[f / 3], feedbacks[f % 3], k);
+            const tithe_exchange_record a = last_of(g[0]->ex), b = last_of(g[1]->ex);
+            expect(fabs(a.unsent_max - b.unsent_max) <= 1e-6 * a.unsent_max, "%s: %g unsent, not %g",
+                   feedbacks[f % 3], b.unsent_max, a.unsent_max);
+            free(x);
+        }
+        group_free(g[0]);
+        group_free(g[1]);
+    }
 }
 
 /* A rank sends 2(N-1)/N of one frame, but for headers; less where others skip. */
@@ -377,29 +449,73 @@ static void bad_numbers_leave_no_trace(void **state)
         }
 }
 
-/* 65504 is the largest half; three ranks that send 60000 have more together, which only a wider way back can write. */
-static void a_sum_may_be_too_large_for_its_codec(void **state)
+/* 65504 is the largest half. Ranks that send 60000 have more together, which their owners send all the same; what they lose of it
+ * they keep, in the units of others. A server does likewise. */
+static void sums_may_be_larger_than_a_codec_can_write(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000, MOST = 9 };
+    static const struct {
+        const char *codec, *feedback, *downlink, *downlink_feedback, *scheme;
+    } rows[] = {{"all|f16", "none", NULL, NULL, "shards"},
+                {"all|f16", "ec", NULL, NULL, "shards"},
+                {"all|f16", "none", "f16", NULL, "star"},
+                {"all|f16", "ec", "f16", "ec", "star"},
+                {"topk:keep=1|f16", "ec", NULL, NULL, "artopk"}};
+    float x[COUNT];
+    for (unsigned i = 0; i < COUNT; i++) x[i] = i % 2 ? 60000 + (float)(i % 7) : -60000;
+    for (size_t m = 0; m < sizeof rows / sizeof *rows; m++)
+        for (unsigned ranks = 2; ranks <= MOST; ranks += 1 + (ranks > 3)) {
+            group *g = group_make(&(wanted){.codec = rows[m].codec,
+                                            .feedback = rows[m].feedback,
+                                            .downlink = rows[m].downlink,
+                                            .downlink_feedback = rows[m].downlink_feedback,
+                                            .scheme = rows[m].scheme,
+                                            .ranks = ranks,
+                                            .n = COUNT});
+            for (unsigned r = 0; r < ranks; r++)
+                assert_int_equal(tithe_exchange_put(g->ex, r, 0, x, 1, &g->error), TITHE_OK);
+            group_finish(g);
+            const float *owners = tithe_exchange_server_residual(g->ex);
+            for (unsigned i = 0; i < COUNT; i++) {
+                const double mean = (double)g->update[i];
+                double all = mean * ranks + (owners ? (double)owners[i] : 0);
+                expect(fabs(mean - (double)x[i]) <= 65504 * 0x1p-10, "%s, %s, %u ranks: %g, not %g",
+                       rows[m].scheme, rows[m].feedback, ranks, mean, (double)x[i]);
+                if (g->feedback->keeps) {
+                    for (unsigned r = 0; r < ranks; r++) all += (double)tithe_exchange_residual(g->ex, r)[i];
+                    expect(fabs(all - ranks * (double)x[i]) <= 0.1, "%s, %u ranks: %g in all, not %g",
+                           rows[m].scheme, ranks, all, ranks * (double)x[i]);
+                }
+            }
+            group_free(g);
+        }
+}
+
+/* A threshold on the way back is one for the sum, whatever that is divided by. */
+static void a_threshold_is_one_for_the_sum(void **state)
 {
     (void)state;
     enum { SIZE = 3, COUNT = 1000 };
     float x[COUNT];
-    for (unsigned i = 0; i < COUNT; i++) x[i] = i % 2 ? 60000 : -60000;
-    for (unsigned wide = 0; wide < 2; wide++) {
-        group *g = group_make(&(wanted){.codec = "all|f16",
-                                        .downlink = wide ? "bf16" : NULL,
-                                        .scheme = "shards",
-                                        .ranks = SIZE,
-                                        .n = COUNT});
-        for (unsigned r = 0; r < SIZE; r++)
-            assert_int_equal(tithe_exchange_put(g->ex, r, 0, x, 0.5, &g->error), TITHE_OK);
-        tithe_error said = {0};
-        const tithe_status status = tithe_exchange_finish(g->ex, g->update, &said);
-        assert_int_equal(status, wide ? TITHE_OK : TITHE_E_RANGE);
-        if (!wide) assert_non_null(strstr(said.text, "downlink=bf16"));
-        for (unsigned i = 0; wide && i < COUNT; i++)
-            assert_true(fabs((double)g->update[i] - 0.5 * (double)x[i]) <= 30000 * 0x1p-8);
-        group_free(g);
-    }
+    for (unsigned i = 0; i < COUNT; i++) x[i] = (float)(i % 100);
+    for (unsigned star = 0; star < 2; star++)
+        for (unsigned kept = 0; kept < 2; kept++) {
+            group *g = group_make(&(wanted){.codec = "all|raw",
+                                            .feedback = "none",
+                                            .downlink = "threshold:lambda=150|f16",
+                                            .downlink_feedback = kept ? "ec" : NULL,
+                                            .scheme = star ? "star" : "shards",
+                                            .ranks = SIZE,
+                                            .n = COUNT});
+            for (unsigned r = 0; r < SIZE; r++)
+                assert_int_equal(tithe_exchange_put(g->ex, r, 0, x, 0.5, &g->error), TITHE_OK);
+            group_finish(g);
+            for (unsigned i = 0; i < COUNT; i++)
+                expect((g->update[i] != 0) == (SIZE * x[i] >= 150), "the sum %g is applied as %g",
+                       SIZE * (double)x[i], (double)g->update[i]);
+            group_free(g);
+        }
 }
 
 /* Another scheme has no owners. */
@@ -416,12 +532,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_compress_the_sums),
+        cmocka_unit_test(owners_of_the_largest_gather_them),
         cmocka_unit_test(ranks_send_two_frames_at_most),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(short_vectors_have_fewer_owners),
         cmocka_unit_test(what_cannot_be_cut_is_refused),
         cmocka_unit_test(bad_numbers_leave_no_trace),
-        cmocka_unit_test(a_sum_may_be_too_large_for_its_codec),
+        cmocka_unit_test(sums_may_be_larger_than_a_codec_can_write),
+        cmocka_unit_test(a_threshold_is_one_for_the_sum),
         cmocka_unit_test(nobody_owns_under_other_schemes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* test_shards_random.c - what is drawn under owners of parts: the update is unbiased, its variance is within the two omegas,
- * and every part of every bucket draws for itself. Bounds are such that a sound library leaves them less than once in
- * 10^8 runs; the seed is fixed, so one that passes passes. */
+/* test_shards_random.c - what is drawn under owners of parts: the update is unbiased, its variance is within the two omegas, its
+ * error as documented, and every part of every bucket draws for itself. Bounds are such that a sound library leaves them
+ * less than once in 10^8 runs; the seed is fixed, so one that passes passes. */
 #include "exchange/group.h"
 
 enum { RANKS = 4, N = 1536, TRIALS = 4000 };
@@ -174,13 +174,67 @@ static void owners_draw_for_themselves(void **state)
     group_free(g);
 }
 
+/* ---- how far the update is from the mean of the gradients -------------------------------------------------- */
+
+enum { DRAWN = 1 << 17 };
+
+/* |update - mean| / |mean|, after both roundings, of numbers that four ranks draw for themselves: from [-1, 1], or exp(2 N(0,1)) with a
+ * sign. */
+static double relative_error(const char *codec, bool bounded)
+{
+    group *g = group_make(&(wanted){.codec = codec, .scheme = "shards", .ranks = RANKS, .n = DRAWN});
+    float *x = malloc(RANKS * (size_t)DRAWN * sizeof *x);
+    double off = 0, all = 0;
+    dice d = {bounded ? 5 : 6};
+    assert_non_null(x);
+    for (size_t i = 0; i < RANKS * (size_t)DRAWN; i++)
+        x[i] = (float)(bounded ? 2 * roll_unit(&d) - 1 : (roll(&d) >> 63 ? 1 : -1) * exp(2 * roll_gauss(&d)));
+    group_put_all(g, x, 1);
+    group_finish(g);
+    for (size_t i = 0; i < DRAWN; i++) {
+        double mean = 0;
+        for (unsigned r = 0; r < RANKS; r++) mean += (double)x[r * (size_t)DRAWN + i] / RANKS;
+        off += pow((double)g->update[i] - mean, 2);
+        all += mean * mean;
+    }
+    free(x);
+    group_free(g);
+    return sqrt(off / all);
+}
+
+/* The figures of docs/performance.md; the limits are what each is to keep. */
+static void the_error_is_as_documented(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *codec;
+        double bounded, lognormal;
+    } rows[] = {
+        {"bf16", 0.005, 0.005},
+        {"all|dither:s=127,p=inf,bucket=128", 0.03, 0.05},
+        {"all|dither:s=127,p=inf,bucket=512", 0.03, 0.08},
+        {"all|dither:s=127,bucket=128", 0.1, 0.1},
+        {"all|natdither:s=7,p=inf,bucket=128", 0.45, 0.25},
+        {"all|dither:s=7,p=inf,bucket=128", 0.25, 0.45},
+        {"all|dither:s=7,bucket=128", 1.2, 0.55},
+        {"natural", 0.45, 0.35},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const double bounded = relative_error(rows[i].codec, true);
+        const double lognormal = relative_error(rows[i].codec, false);
+        print_message("relative error of %s: bounded %.2g, log-normal %.2g\n", rows[i].codec, bounded,
+                      lognormal);
+        expect(bounded <= rows[i].bounded && lognormal <= rows[i].lognormal, "%s: %g and %g, not %g and %g",
+               rows[i].codec, bounded, lognormal, rows[i].bounded, rows[i].lognormal);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(updates_are_unbiased),
-        cmocka_unit_test(the_error_is_that_of_its_codec),
-        cmocka_unit_test(parts_draw_for_themselves),
-        cmocka_unit_test(owners_draw_for_themselves),
+        cmocka_unit_test(updates_are_unbiased),       cmocka_unit_test(the_error_is_that_of_its_codec),
+        cmocka_unit_test(parts_draw_for_themselves),  cmocka_unit_test(owners_draw_for_themselves),
+        cmocka_unit_test(the_error_is_as_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

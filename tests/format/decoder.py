@@ -15,7 +15,7 @@ import struct
 import sys
 
 SELECTORS = ("all", "topk", "threshold", "mstopk", "randk", "stochastic", "given")
-QUANTIZERS = ("raw", "f16", "bf16", "natural", "sign", "dither", "natdither")
+QUANTIZERS = ("raw", "f16", "bf16", "natural", "sign", "dither", "natdither", "int32")
 SENDS_INDICES = ("topk", "threshold", "mstopk", "stochastic")
 HAS_SCALE = ("randk", "stochastic", "natural", "dither", "natdither")  # the flag has no meaning for a pair of others
 MOST_LEVELS = {"dither": 16383, "natdither": 64}
@@ -259,6 +259,20 @@ def read_dither(reader, frame, c):
     return values
 
 
+def read_int32(reader, frame, c):
+    """Section 6.7, with c values."""
+    block = frame.bucket if 0 < frame.bucket < c else max(c, 1)
+    fields = reader.bytes((c + block - 1) // block)
+    require(255 not in fields, "an exponent that is not finite")
+    values = []
+    for place in range(c):
+        number, field = int.from_bytes(reader.bytes(4), "little", signed=True), fields[place // block]
+        most = 0 if field == 0 else 2**30 - 64 if field == 254 else 2**30
+        require(abs(number) <= most, "a number that its block does not hold")
+        values.append(f32(math.ldexp(float(number), field - 156)))
+    return values
+
+
 def read_values(reader, frame, c):
     """Section 6: c values, as the quantizer writes them."""
     if frame.quantizer in ("raw", "f16"):
@@ -270,6 +284,8 @@ def read_values(reader, frame, c):
     if frame.quantizer == "sign":
         magnitudes = reader.magnitudes(min(c, 1), "f")
         return [sign * magnitudes[0] for sign in reader.signs(c)]
+    if frame.quantizer == "int32":
+        return read_int32(reader, frame, c)
     return read_dither(reader, frame, c)
 
 
@@ -319,6 +335,9 @@ def read_header(reader):
         frame.s, frame.bucket = reader.varint(), reader.varint()
         require(1 <= frame.s <= levels, "s out of range")
         require(frame.bucket <= MOST_BUCKET, "bucket out of range")
+    if frame.quantizer == "int32":
+        frame.bucket = reader.varint()
+        require(frame.bucket <= MOST_BUCKET, "block out of range")
     return frame
 
 

@@ -49,6 +49,7 @@ QUANTIZER_SPECS = {
                "dither:s=15,bucket=64,scale=contractive"),
     "natdither": ("natdither", "natdither:p=inf,bucket=5,norm=natural", "natdither:s=64,code=elias",
                   "natdither:p=1,s=1,scale=contractive"),
+    "int32": ("int32", "int32:block=5", "int32:block=0"),
 }
 MORE_SPECS = (
     "all|natural:type=f64,scale=contractive", "all|natural:bits=8,scale=contractive", "all|dither:s=16383,bucket=100",

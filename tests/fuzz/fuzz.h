@@ -72,6 +72,9 @@ static const char *const fuzz_specs[] = {
     "given|raw",
     "given|natural:bits=8",
     "given|sign",
+    "all|int32",
+    "all|int32:block=5",
+    "topk:keep=0.3|int32:block=0",
 };
 
 enum { FUZZ_SPECS = sizeof fuzz_specs / sizeof *fuzz_specs };

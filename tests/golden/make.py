@@ -75,7 +75,7 @@ for name, values in INPUTS.items():
 
 # ---- good frames --------------------------------------------------------------------------------------------
 
-QUANTIZERS = ["raw", "f16", "bf16", "natural", "sign", "dither", "natdither"]
+QUANTIZERS = ["raw", "f16", "bf16", "natural", "sign", "dither", "natdither", "int32"]
 SELECTORS = {
     "all": "all",
     "topk": "topk:keep=0.1",
@@ -155,6 +155,10 @@ add("natdither-s64", "natdither:s=64,p=1", "wide200.f32", seed=62)
 add("natdither-elias", "natdither:s=20,code=elias,bucket=31", "bell300.f32", seed=63)
 add("natdither-norms", "natdither:norm=natural,bucket=10", "wide200.f32", seed=64)
 add("natdither-contractive", "natdither:s=3,scale=contractive,norm=natural", "bell300.f32", seed=65)
+add("int32-wide", "int32", "wide200.f32", seed=71)
+add("int32-denormals", "int32:block=7", "denormals60.f32", seed=72)
+add("int32-whole", "int32:block=0", "bell1500.f32", seed=73)
+add("zeros-int32", "int32:block=8", "zeros20.f32", seed=74)
 add("f16-small", "f16", "denormals60.f32")
 add("bf16-wide", "bf16", "wide200.f32")
 add("sign-zeros", "sign", "zeros20.f32")
@@ -218,7 +222,7 @@ def floats(*values):
 
 
 ALL, TOPK, THRESHOLD, MSTOPK, RANDK, STOCHASTIC, GIVEN_ID = range(7)
-RAW, F16, BF16, NATURAL, SIGN, DITHER, NATDITHER = range(7)
+RAW, F16, BF16, NATURAL, SIGN, DITHER, NATDITHER, INT32 = range(8)
 
 
 def body(selector, quantizer, rest, flags=0, n=varint(5), step=b"\0"):
@@ -273,7 +277,7 @@ refuse("trailing-before", "a byte between the values and the checksum", closed(s
 refuse("trailing-after", "a byte after the checksum", sound + b"\0")
 
 forged("selector-unknown", "there is no selector 7", 7, RAW, b"\x05" + FIVE)
-forged("quantizer-unknown", "there is no quantizer 7", ALL, 7, FIVE)
+forged("quantizer-unknown", "there is no quantizer 8", ALL, 8, FIVE)
 forged("quantizer-private", "ids from 12 on are private", ALL, 12, FIVE)
 forged("stochastic-sign", "there is no stochastic with sign", STOCHASTIC, SIGN, b"\x00\x00")
 forged("flag-undefined", "raw has no flags of its own", ALL, RAW, FIVE, flags=4)
@@ -340,6 +344,16 @@ forged("norm-missing", "one norm for two buckets", ALL, DITHER, b"\x05\x03" + fl
 forged("elias-endless", "the zeros of a level run to the end", ALL, DITHER, b"\x05\x00" + floats(1) + b"\0\0\0", flags=L2 | 32)
 forged("elias-above-s", "level 6 where s is 5", ALL, DITHER, b"\x05\x00" + floats(1) + bits((4, 3), (3, 2), (0, 1), (15, 4)), flags=L2 | 32)
 
+words = struct.pack("<5i", 1, -2, 2**30, -2**30, 0)
+forged("int32-255", "the exponent 255 is not finite", ALL, INT32, b"\x00" + b"\xff" + words)
+forged("int32-too-large", "2^30 + 1 is above 2^30", ALL, INT32, b"\x00" + b"\x7f" + words[:-4] + struct.pack("<i", 2**30 + 1))
+forged("int32-too-small", "-2^31 is below -2^30", ALL, INT32, b"\x00" + b"\x7f" + words[:-4] + struct.pack("<I", 2**31))
+forged("int32-not-zero", "the block says that all are zero", ALL, INT32, b"\x00" + b"\x00" + words)
+forged("int32-infinite", "2^128 is no float", ALL, INT32, b"\x00" + b"\xfe" + words)
+forged("int32-short", "a number is missing", ALL, INT32, b"\x00" + b"\x7f" + words[:-4])
+forged("int32-block-missing", "one exponent for two blocks", ALL, INT32, b"\x03" + b"\x7f" + words)
+forged("int32-block-too-large", "block is 16384", ALL, INT32, varint(16384) + b"\x7f" + words)
+forged("int32-f64", "int32 does not write doubles", ALL, INT32, b"\x00" + b"\x7f" + words, flags=1)
 forged("shared-above-entries", "3 of 2 entries share a magnitude", STOCHASTIC, RAW, b"\x02\x00" + bits((1, 3), (3, 3)) + b"\x03" + floats(1) + b"\0")
 forged("shared-negative", "the shared magnitude is negative", STOCHASTIC, RAW, b"\x02\x00" + bits((1, 3), (3, 3)) + b"\x02" + floats(-1) + b"\0")
 forged("shared-nan", "the shared magnitude is not a number", STOCHASTIC, RAW, b"\x02\x00" + bits((1, 3), (3, 3)) + b"\x02" + floats(float("nan")) + b"\0")

@@ -126,14 +126,14 @@ static const sample samples[] = {
     {"leader", NULL, "variance", {{"codec", "topk:k=2"}, {"scheme", "artopk"}}},
     {"bucket", "off", "64", {{0}}},
     {"tuner", "fixed", "cat", {{"codec", "topk:k=2"}}},
-    {"level", NULL, "shared", {{"codec", "topk"}}},
-    {"cost", NULL, "802.15.4", {{0}}},
-    {"clients", NULL, "1/round", {{0}}},
+    {"level", NULL, "shared", {{"codec", "topk"}, {"tuner", "cat"}}},
+    {"cost", NULL, "802.15.4", {{"tuner", "fixed"}}},
+    {"clients", NULL, "1/round", {{"tuner", "fixed"}}},
     {"count", "frame", "paper", {{0}}},
     {"on-nonfinite", "fail", "skip", {{0}}},
     {"checkpoint", NULL, kept_here, {{0}}},
     {"every", "1", "2", {{"checkpoint", kept_here}}},
-    {"resume", NULL, kept_here, {{0}}},
+    {"resume", NULL, kept_here, {{"tuner", "fixed"}}},
 };
 
 static const sample *sample_of(const char *name)

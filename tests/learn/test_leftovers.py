@@ -3,6 +3,7 @@ next start, and what is no file is refused at once."""
 
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 
@@ -16,11 +17,16 @@ def train(*more, **options):
     return subprocess.run([*RUN, *more], capture_output=True, text=True, timeout=HANG, check=False, **options)
 
 
+def part(folder, process):
+    """What the first file is called that a process writes beside its checkpoint."""
+    return f"{folder}/run.tithe.{process}-0@{socket.gethostname()}.part"
+
+
 def planted(folder):
     precious = f"{folder}/precious"
     with open(precious, "w", encoding="ascii") as file:
         file.write("precious")
-    done = train("--checkpoint", f"{folder}/run.tithe", preexec_fn=lambda: os.symlink(precious, f"{folder}/run.tithe.{os.getpid()}.part"))
+    done = train("--checkpoint", f"{folder}/run.tithe", preexec_fn=lambda: os.symlink(precious, part(folder, os.getpid())))
     with open(precious, encoding="ascii") as file:
         check(file.read() == "precious", "a planted link is followed")
     check(done.returncode == 0 and os.path.isfile(f"{folder}/run.tithe") and not os.path.islink(f"{folder}/run.tithe"),
@@ -51,7 +57,7 @@ def linked(folder):
 def stale(folder):
     dead = subprocess.Popen(["true"])
     dead.wait()
-    gone, here = (f"{folder}/run.tithe.{pid}.part" for pid in (dead.pid, os.getpid()))
+    gone, here = (part(folder, pid) for pid in (dead.pid, os.getpid()))
     for path in (gone, here):
         with open(path, "w", encoding="ascii") as file:
             file.write("half")

@@ -15,7 +15,7 @@ FEATURES = 123
 
 
 def train(*options):
-    command = [tithe, "train", "--data", "a9a-like:scale=0.01", "--no-optimum", *options, "--json", "-"]
+    command = [tithe, "train", "--data", "a9a-like:scale=0.01", "--no-optimum", "--tuner", "fixed", *options, "--json", "-"]
     done = subprocess.run(command, capture_output=True, text=True)
     check(done.returncode == 0, f"{command}: {done.stderr}")
     return json.loads(done.stdout)

@@ -27,6 +27,7 @@ static tithe_train_options options_of(unsigned workers)
     o.steps = 2;
     o.threads = 1;
     o.cache = "";
+    o.tuner = "fixed"; /* over a link it would be auto, whose steps are others */
     return o;
 }
 

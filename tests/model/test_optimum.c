@@ -2,6 +2,7 @@
  * and a cache that is used when it is sound and ignored when it is not. */
 #include <dirent.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -227,6 +228,67 @@ static void the_cache_is_used_and_damage_is_noticed(void **state)
     data_drop(data);
 }
 
+/* In a place where others may write. A pipe under the name would wait for ever, and a link beside it would be written through. */
+static void what_is_planted_in_the_cache_does_no_harm(void **state)
+{
+    (void)state;
+    tithe_data *data = data_make((data_wanted){100, 10, 2, TITHE_TASK_BINARY, .seed = 1});
+    const tithe_problem p = problem_of("logistic", data, 0.01);
+    double x[10], y[10];
+    char path[256], precious[128], text[16] = "";
+    minimum(&p, deep, x);
+    assert_int_equal(look_for_files(path, sizeof path), 1);
+    assert_true(remove(path) == 0 && mkfifo(path, 0600) == 0);
+    assert_false(minimum(&p, deep, y).cached);
+    assert_true(minimum(&p, deep, y).cached); /* in place of the pipe */
+
+    snprintf(precious, sizeof precious, "%.60s/precious", place);
+    FILE *file = fopen(precious, "w");
+    assert_true(file && fputs("precious", file) >= 0 && fclose(file) == 0);
+    assert_true(remove(path) == 0 && symlink(precious, path) == 0);
+    assert_false(minimum(&p, deep, y).cached);
+    assert_true(minimum(&p, deep, y).cached);
+    file = fopen(precious, "r");
+    assert_true(file && fgets(text, sizeof text, file) && fclose(file) == 0);
+    assert_string_equal(text, "precious");
+    assert_int_equal(look_for_files(path, sizeof path), 1);
+    assert_memory_equal(x, y, sizeof x);
+    remove(precious);
+    clear_files();
+    data_drop(data);
+}
+
+/* All of them find the whole file or none: nobody sees a part of it, and nothing stays behind. */
+static void processes_share_the_cache(void **state)
+{
+    (void)state;
+    tithe_data *data = data_make((data_wanted){100, 10, 2, TITHE_TASK_BINARY, .seed = 1});
+    const tithe_problem p = problem_of("logistic", data, 0.01);
+    double x[10], y[10];
+    minimum(&p, "", x);
+    pid_t children[4];
+    for (int c = 0; c < 4; c++)
+        if ((children[c] = fork()) == 0) {
+            int wrong = 0;
+            for (int i = 0; i < 25; i++) {
+                minimum(&p, deep, y);
+                wrong |= memcmp(x, y, sizeof x) != 0;
+                char path[256];
+                if (i % 5 == c % 5 && look_for_files(path, sizeof path)) remove(path);
+            }
+            _exit(wrong);
+        }
+    for (int c = 0; c < 4; c++) {
+        int status = -1;
+        assert_true(waitpid(children[c], &status, 0) == children[c] && status == 0);
+    }
+    minimum(&p, deep, y);
+    assert_true(minimum(&p, deep, y).cached && memcmp(x, y, sizeof x) == 0);
+    assert_int_equal(look_for_files(NULL, 0), 1);
+    clear_files();
+    data_drop(data);
+}
+
 /* A sound file that is no minimum of these data: as after a clash of hashes. */
 static void a_cached_point_has_to_be_a_minimum(void **state)
 {
@@ -285,6 +347,8 @@ int main(void)
         cmocka_unit_test(least_squares_has_its_closed_form),
         cmocka_unit_test(without_convexity_there_is_no_certificate),
         cmocka_unit_test(the_cache_is_used_and_damage_is_noticed),
+        cmocka_unit_test(what_is_planted_in_the_cache_does_no_harm),
+        cmocka_unit_test(processes_share_the_cache),
         cmocka_unit_test(a_cached_point_has_to_be_a_minimum),
         cmocka_unit_test(the_key_is_data_model_and_l2),
         cmocka_unit_test(a_place_that_cannot_be_is_no_failure),

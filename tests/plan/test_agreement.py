@@ -36,6 +36,10 @@ for data, params in PROBLEMS.items():
                 check((run["scheme"], run["collective"]) == (row["scheme"], row["collective"]), f"{row['options']}: another step")
                 seconds = run["seconds"] / STEPS
                 off = abs(row["network_seconds"] / seconds - 1)
+                # The plan takes the largest for evenly spread over owners. Where they crowd, the busiest owner decides: it is a lower bound.
+                crowds = row["scheme"] == "shards" and "topk" in (row.get("codec") or "")
+                if crowds and row["network_seconds"] <= seconds:
+                    continue
                 worst = max(worst, off)
                 check(off <= (0.01 if row.get("codec") in FIXED else 1e-9 if row["keep"] == 1 else 0.05),
                       f"{data}, {workers} workers, {latency}, {bandwidth}, {row['options']}: planned {row['network_seconds']:.6g} s, "

@@ -211,14 +211,18 @@ static void check_named(unsigned ranks, size_t n)
         if (!rows[i].codec) continue;
         size_t c = 0;
         while (named[c].spec != rows[i].codec) c++;
-        const double seconds = run_row(&rows[i], &q), within = c < 4 ? 1e-9 : 0.05;
+        const double planned = rows[i].network_seconds, seconds = run_row(&rows[i], &q);
+        const double within = c < 4 ? 1e-9 : 0.05;
+        /* Under shards a plan takes the largest for evenly spread over owners; the busiest has more. */
+        const double above = c >= 4 && strstr(rows[i].options, "scheme=shards") ? 0.25 : within;
         with[c]++;
-        expect(fabs(seconds - rows[i].network_seconds) <= within * seconds,
-               "%s, %u ranks, n = %zu: planned %.9g s, stated %.9g s", rows[i].options, ranks, n,
-               rows[i].network_seconds, seconds);
+        expect(planned - seconds <= within * seconds && seconds - planned <= above * seconds,
+               "%s, %u ranks, n = %zu: planned %.9g s, stated %.9g s", rows[i].options, ranks, n, planned,
+               seconds);
     }
-    /* gather has two collectives, shards two, star one; artopk four where values are raw, otherwise one */
-    const unsigned expected[NAMED] = {5, 5, 5, 5, 9, 6};
+    /* gather has two collectives, shards two, star one; artopk four where values are raw, otherwise one; a switch adds
+     * natural and dither */
+    const unsigned expected[NAMED] = {6, 5, 6, 5, 9, 6};
     for (size_t c = 0; c < NAMED; c++) assert_int_equal(with[c], expected[c]);
 }
 
@@ -232,6 +236,34 @@ static void rows_of_codecs_are_steps(void **state)
         if (ranks % 4 == 1) check_named(ranks, 100003);
     }
     check_named(64, 60000);
+}
+
+/* A row for a switch where no codec was named, and none but that. */
+static void a_switch_has_its_row(void **state)
+{
+    (void)state;
+    const tithe_plan_codec natural = {.spec = "all|natural"};
+    const double keep = 0.01;
+    tithe_plan_request q = {.params = 100000,
+                            .workers = 4,
+                            .link = {.latency = 1e-4, .bandwidth = 1e7},
+                            .keeps = &keep,
+                            .keep_count = 1};
+    tithe_plan_row rows[40];
+    tithe_plan plan;
+    const size_t without = tithe_plan_rows(&q);
+    q.summed = &natural;
+    assert_int_equal(tithe_plan_rows(&q), without + 1);
+    assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
+    const tithe_plan_row *row = &rows[without];
+    assert_string_equal(row->scheme, "switch");
+    expect_near(row->network_seconds, run_row(row, &q), 1e-9);
+    /* 391 exponents in one packet, 100000 bytes in 70: two latencies each, and the last packet of each on its way back */
+    const double bytes = 100000 + 70 * 36 + 391 + 36, last = 391 + 36 + 100000 - 69 * 1432 + 36;
+    expect_near(row->network_seconds, 4 * 1e-4 + (bytes + last) / 1e7, 1e-9);
+    const size_t in_paper = (q.count_paper = true, tithe_plan_rows(&q));
+    q.summed = NULL;
+    assert_int_equal(tithe_plan_rows(&q), in_paper);
 }
 
 /* A million workers are as cheap to ask as two, and codecs cost what was measured. */
@@ -453,17 +485,12 @@ static void speeds_are_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(below_break_even_it_pays),
-        cmocka_unit_test(frames_are_real),
-        cmocka_unit_test(rows_of_codecs_are_steps),
-        cmocka_unit_test(codecs_are_charged),
-        cmocka_unit_test(codecs_that_do_not_tell_are_refused),
-        cmocka_unit_test(rows_are_steps),
-        cmocka_unit_test(long_frames_are_charged),
-        cmocka_unit_test(rows_name_their_options),
-        cmocka_unit_test(a_cost_is_a_link),
-        cmocka_unit_test(nobody_to_talk_to),
-        cmocka_unit_test(asked_by_text),
+        cmocka_unit_test(below_break_even_it_pays), cmocka_unit_test(frames_are_real),
+        cmocka_unit_test(rows_of_codecs_are_steps), cmocka_unit_test(a_switch_has_its_row),
+        cmocka_unit_test(codecs_are_charged),       cmocka_unit_test(codecs_that_do_not_tell_are_refused),
+        cmocka_unit_test(rows_are_steps),           cmocka_unit_test(long_frames_are_charged),
+        cmocka_unit_test(rows_name_their_options),  cmocka_unit_test(a_cost_is_a_link),
+        cmocka_unit_test(nobody_to_talk_to),        cmocka_unit_test(asked_by_text),
         cmocka_unit_test(speeds_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@ raise an exception that names the rank, within the deadline."""
 import os
 import signal
 
-from kit import answers, need, need_library, run
+from kit import answers, digest, need, need_library, run
 from support import check, finish
 
 need_library("ZMQ")
@@ -42,6 +42,29 @@ def spoilt(rank, workers, where):
             x[0, 0] = float("nan")
         model(x).square().mean().backward()
     return "nothing was noticed"
+
+
+def skipped(rank, workers, options):
+    """A NaN on rank 1 in step 2 of 4: what every rank sees of each step, and the bits at the end. A step that is not finite is left out by
+    everybody, as GradScaler does."""
+    torch.manual_seed(1)
+    model = DistributedDataParallel(nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 5)))
+    state = tithe.torch.State(model, "topk:keep=0.1", "ec", on_nonfinite="skip", **options)
+    model.register_comm_hook(state, tithe.torch.hook)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    seen = []
+    for step in range(4):
+        x = torch.randn(8, 50, generator=torch.Generator().manual_seed(10 * rank + step))
+        if rank == 1 and step == 2:
+            x[0, 0] = float("nan")
+        before = digest(state.state_dict()["residual"].values())
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        finite = [bool(torch.isfinite(p.grad).all()) for p in model.parameters()]
+        if all(finite):
+            optimizer.step()
+        seen.append((any(finite), before == digest(state.state_dict()["residual"].values())))
+    return seen, digest(model.parameters()), state.totals()["skipped"] if rank == 0 else 1
 
 
 def absent(rank, workers):
@@ -87,6 +110,10 @@ if __name__ == "__main__":
             kind, value = told[rank]
             check(kind in ("NonfiniteError", "PeerError") and f"Rank {where} has a gradient that is not finite" in value,
                   f"a NaN on rank {where}, rank {rank} hears: {kind}: {value}")
+    for options in ({}, {"bucket": "2KiB"}, {"scheme": "shards"}, {"scheme": "artopk"}):
+        told = answers(skipped, 2, options)
+        right = [(True, False), (True, False), (False, True), (True, False)]
+        check(told[0] == told[1] and told[0][0] == right and told[0][2] == 1, f"{options}: a NaN that is skipped: {told}")
     kind, value = run(absent, 2)[0]
     check(kind == "PeerError" and "Rank 1 did not come" in value, f"a rank without a State: {kind}: {value}")
     no_group()

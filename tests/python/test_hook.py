@@ -99,6 +99,7 @@ def dense_is_ddp(workers):
 
 CODECS = {
     2: [(None, None, {}), ("randk:keep=0.1", "ec", {"bucket": "layer"}), ("f16", None, {}), ("topk:keep=0.05,per=layer", "ec", {"bucket": "model"}),
+        ("topk:keep=0.05,per=layer,whole=300|natural", "ec:decay=0.9", {}),
         ("topk|sign", "ec", {"tuner": "cat"}), ("threshold:lambda=0.001", "ec", {}), ("stochastic:k=40", "ec", {})],
     3: [("topk:keep=0.05|natural", "ec", {"bucket": "model"}), ("natural", None, {}), ("topk:keep=0.1", "ec", {"scheme": "artopk"}),
         ("topk:keep=0.1|sign", "ec", {"scheme": "star", "downlink": "topk:keep=0.2"}), ("bf16", None, {}), ("topk:keep=0.05", "ec", {"warmup": 4})],
@@ -111,6 +112,12 @@ def every_codec(workers):
     cases = [dict(codec=codec, feedback=feedback, options=options) for codec, feedback, options in CODECS[workers]]
     for case, (_, totals, summary) in zip(cases, trained(workers, cases)):
         check(totals.get("uplink_bytes", 0) > 0 and "bytes" in summary, f"{case}: {summary}")
+
+
+def alone():
+    """One worker has nobody to send to."""
+    (_, totals, summary), = trained(1, [dict(codec=None)])
+    check(totals.get("sent_bytes") == 0 and f"{STEPS} steps" in summary, f"one worker: {summary}")
 
 
 def every_ddp():
@@ -131,6 +138,30 @@ def accumulation():
                                            dict(codec="topk:keep=0.05", feedback="ec", accumulate=3)])
     check(torch.allclose(plain[0], dense[0], rtol=1e-4, atol=1e-6), "accumulated gradients")
     check(f"{STEPS} steps" in compressed[2], f"as many exchanges as steps of the optimizer: {compressed[2]}")
+
+
+def one_rate(rank, workers, last):
+    """Three steps, the last with another learning rate: what was kept, and how far that step went."""
+    torch.manual_seed(3)
+    model = DistributedDataParallel(Tied())
+    state = tithe.torch.State(model, "topk:keep=0.05", "ec")
+    model.register_comm_hook(state, tithe.torch.hook)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for step in range(3):
+        optimizer.param_groups[0]["lr"] = last if step == 2 else 0.05
+        before = torch.cat([p.detach().flatten().clone() for p in model.parameters()])
+        optimizer.zero_grad()
+        loss_of(model, data(rank, step)).backward()
+        optimizer.step()
+    moved = torch.cat([p.detach().flatten() for p in model.parameters()]) - before
+    return digest(state.state_dict()["residual"].values()), moved.abs().sum().item()
+
+
+def learning_rates():
+    """What is kept is in units of the gradient, so the learning rate is not in it."""
+    for usual, smaller in zip(answers(one_rate, 2, 0.05), answers(one_rate, 2, 0.005)):
+        check(usual[0] == smaller[0], "the residual depends on the learning rate")
+        check(abs(usual[1] / smaller[1] - 10) < 0.1, f"a step goes {usual[1] / smaller[1]} times as far, not 10 times")
 
 
 class Bucket:
@@ -212,8 +243,10 @@ if __name__ == "__main__":
     for count in (2, 3, 4):
         dense_is_ddp(count)
         every_codec(count)
+    alone()
     every_ddp()
     accumulation()
+    learning_rates()
     sixteen_bits()
     mismatches()
     finish()

@@ -21,6 +21,7 @@ C
 printf '%s\nTITHE_API int tithe_train(void);\n' "$api" > "$work/include/tithe/learn.h"
 printf '%s\nTITHE_API int tithe_check(void);\n' "$api" > "$work/include/tithe/check.h"
 printf '%s\nTITHE_API int tithe_far(void);\nTITHE_API int tithe_near(void);\n' "$api" > "$work/include/tithe/transport.h"
+printf '%s\nTITHE_API int tithe_switch(void);\n' "$api" > "$work/include/tithe/switch.h"
 good='int tithe_one(int x) { return x; } const char *tithe_two(void) { return ""; } const int tithe_three[3] = {1};'
 far='int tithe_far(void) { return 1; }' near='int tithe_near(void) { return 1; }'
 stranger='int check_row(void) { return 1; }'

@@ -139,9 +139,9 @@ refused() # what it must say, components
     if configure components -DCOMPONENTS="$2"; then echo "$2 was found" && exit 1; fi
     tr -s '\n ' ' ' < "$work/cmake.log" | grep -qF "$1" || { cat "$work/cmake.log" && exit 1; }
 }
-refused "There is no component 'compressors' of tithe: take some of tithe, mpi, zmq, learn and measure." 'measure;compressors'
+refused "There is no component 'compressors' of tithe: take some of tithe, mpi, zmq, switch, learn and measure." 'measure;compressors'
 configure components -DCOMPONENTS='tithe;measure' || { cat "$work/cmake.log" && exit 1; }
-for component in mpi zmq learn; do
+for component in mpi zmq switch learn; do
     rm -f "$libdir/cmake/tithe/tithe-$component-targets"*
     refused "This tithe was built without its component $component: build it with -DTITHE_${component^^}=ON." $component
 done

@@ -50,18 +50,17 @@ def receive():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         s.bind(("10.77.0.2", 5000))
         s.settimeout(HANG)
-        while True:
+        while count < ENOUGH:
             data, sender = s.recvfrom(2000)
             least, count = min(least, time.monotonic_ns() - int.from_bytes(data, "little")), count + 1
-            if count == ENOUGH:
-                s.settimeout(5)  # the sender may miss that it is enough
-                print(least, flush=True)
-            if count >= ENOUGH:
-                try:
-                    s.sendto(b"enough", sender)
-                    s.recv(2000)
-                except OSError:
-                    return
+        print(least, flush=True)
+        s.settimeout(5)
+        try:
+            while True:  # until the sender is silent: it may miss that it is enough
+                s.sendto(b"enough", sender)
+                s.recv(2000)
+        except OSError:
+            return
 
 
 # ---- questions ------------------------------------------------------------------------------------------------------------
@@ -103,7 +102,7 @@ def programs_work(transport):
         check(is_number(link["latency_s"]) and is_number(link["bandwidth_Bps"]), f"probe, {transport}: {link}")
         check(link["latency_s"] >= 5e-3, f"probe, {transport}: {link['latency_s']} s are less than the link takes")
     options = ["--workers", "2", "--data", "gisette-like:scale=0.05", "--model", "mlp:hidden=4", "--estimator", "minibatch", "--batch", "4",
-               "--step-size", "0.001", "--steps", "20", "--no-optimum", "--json", "-"]
+               "--step-size", "0.001", "--steps", "20", "--no-optimum", "--tuner", "fixed", "--json", "-"]
     alone = json.loads(subprocess.run([tithe, "train", *options], capture_output=True, text=True, timeout=HANG, env=environment,
                                       check=True).stdout)
     there = answer(f"train, {transport}", *here, "train", "--transport", transport, "--deadline", NEVER, *options)

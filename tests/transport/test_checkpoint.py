@@ -65,6 +65,7 @@ METHODS = {
     "momentum": ("--codec topk:keep=0.1 --momentum 0.9", True),
     "no feedback": ("--codec randk:keep=0.2", False),
     "ef21": ("--codec topk:keep=0.05 --feedback ef21", True),
+    "residuals that decay, local steps": ("--codec topk:keep=0.05 --feedback ec:decay=0.9 --local-steps 3", True),
     "both ways": ("--codec natural --downlink natural", False),
     "both ways, the server keeps": ("--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp", True),
     "CAT": ("--codec topk|sign --cost 802.15.4", False),

@@ -17,7 +17,7 @@ environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROO
 COMMON = ["--data", "a9a-like:scale=0.1", "--model", "mlp:hidden=64", "--estimator", "minibatch", "--batch", "8", "--step-size", "0.01",
           "--no-optimum"]  # messages of 32 kB
 METHODS = {
-    "dense": [],
+    "dense": ["--tuner", "fixed"],
     "dense over a tree": ["--collective", "tree"],
     "dense by owners": ["--collective", "direct"],
     "top-k": ["--codec", "topk:keep=0.2"],

@@ -38,7 +38,7 @@ def mpi(workers):
 
 
 METHODS = {
-    "dense": "",
+    "dense": "--tuner fixed",
     "dense over a tree": "--collective tree",
     "dense over a star": "--collective star",
     "dense by owners": "--collective direct",
@@ -60,6 +60,7 @@ METHODS = {
     "CAT": "--codec topk|sign --cost 802.15.4",
     "CAT, one level": "--codec topk|sign --cost 802.15.4 --level shared",
     "ef21": "--codec topk:keep=0.05 --feedback ef21",
+    "residuals that decay, local steps": "--codec topk:keep=0.05 --feedback ec:decay=0.9 --local-steps 3",
     "clients": "--codec topk:keep=0.1 --clients 2/round",
     "clients, dense": "--clients 2/round",
     "local steps": "--codec topk:keep=0.1 --local-steps 3 --momentum 0.5",
@@ -67,7 +68,7 @@ METHODS = {
     "weights from a file": f"--estimator sgd --sampling {WEIGHTS} --codec natural",
     "sgd": "--estimator sgd --sampling importance --codec randk:keep=0.2",
     "buckets": "--codec topk:keep=0.05 --bucket 256B",
-    "buckets, dense": "--bucket 100B --overlap off",
+    "buckets, dense": "--tuner fixed --bucket 100B --overlap off",
     "buckets, both ways": "--codec natural --downlink topk:keep=0.3 --downlink-feedback ec --bucket 200B",
     "buckets, AR-Top-k": "--codec topk:keep=0.05 --scheme artopk --leader auto --bucket 200B",
     "buckets, CAT, one level": "--codec topk|sign --cost 802.15.4 --level shared --bucket 256B",
@@ -125,6 +126,21 @@ def same(here, there, what):
         if here["scheme"] != "star":  # whose server is a worker too, or a process of its own
             check(here["messages"] == there["messages"], f"{what}: {there['messages']} messages, not {here['messages']}")
         check(there["sent_bytes"] >= here["sent_bytes"], f"{what}: sent {there['sent_bytes']}, in one process {here['sent_bytes']}")
+
+
+def shortened(transports):
+    """natural, 9 of 32 bits, is that much less of all bytes that leave, without a server and whatever the number of workers."""
+    common = ["--data", "gen:sparse:rows=160,features=50000,density=0.001", "--no-optimum", "--steps", "4", "--json", "-"]
+    for workers in (4, 8):
+        for name, command in {"mpi": [*mpi(workers), "--workers", str(workers)],
+                              "zmq": [tithe, "train", "--transport", "zmq", "--local", str(workers)]}.items():
+            if name not in transports:
+                continue
+            dense, short = (answer([*command, *common, "--codec", codec], f"{codec} over {name}") for codec in ("raw", "natural"))
+            if dense and short:
+                check((dense["scheme"], short["scheme"]) == ("dense", "shards"), f"{name}: {dense['scheme']} and {short['scheme']}")
+                share = short["sent_bytes"] / dense["sent_bytes"]
+                check(9 / 32 <= share <= 0.31, f"{workers} workers over {name}: natural sends {share:.3f} of dense")
 
 
 def overlap(transports):
@@ -254,6 +270,7 @@ def interrupted():
 
 transports = transports_here()
 compare(transports)
+shortened(transports)
 overlap(transports)
 if "mpi" in transports:
     native()

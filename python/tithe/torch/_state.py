@@ -12,14 +12,12 @@ from typing import Any, Sequence
 import torch
 import torch.distributed as dist
 
-from .. import _library
-from .._codec import Codec
 from .._exchange import Exchange
-from .._library import Error, MismatchError, SpecError
-from . import _group
+from .._library import Error, MismatchError, SkippedError, SpecError
+from . import _group, _model, _options
 from ._line import Line, future
 
-DEFAULT_CODEC = "topk:keep=0.01|natural"
+DEFAULT = {"codec": "natural", "feedback": "none", "scheme": "shards"}  # where nothing was said of a codec
 WHOLE_MODEL = "1000000GB"  # a bucket that every model fits into
 
 
@@ -37,15 +35,6 @@ class _Job:
         self.done.set_result(self.buffer)
 
 
-def _module(model: torch.nn.Module) -> torch.nn.Module:
-    """The model inside of DDP; what cuts parameters into pieces is refused."""
-    for module in model.modules():
-        if type(module).__name__ in ("FullyShardedDataParallel", "FSDPModule"):
-            raise SpecError("FSDP cuts parameters into shards, and has no gradient of a whole one to compress: take "
-                            "DistributedDataParallel, or LocalSteps on the model before it is cut.")
-    return model.module if isinstance(model, torch.nn.parallel.DistributedDataParallel) else model
-
-
 class State:
     """The state of ``tithe.torch.hook``, for one model. All ranks of the group make it together.
 
@@ -54,14 +43,17 @@ class State:
     >>> model.register_comm_hook(state, tithe.torch.hook)
 
     codec, feedback
-        how gradients are compressed, and what becomes of what was not sent. Without a codec: topk:keep=0.01|natural with error
-        compensation and a warm-up. "all|raw" alone takes the group's own all-reduce.
+        how gradients are compressed, and what becomes of what was not sent. Without a codec: natural over shards, which
+        takes as many steps as dense does; on a slow link topk:keep=0.01|natural with ec sends far less, and takes more steps. "all|raw" alone takes the group's own all-reduce.
     warmup
-        steps in which the level falls from 10 % to the codec's own; 0: none. Without: 100 under the default codec, else none.
+        steps in which the level falls from 10 % to the codec's own.
     bucket
         "25MiB": parameters are fused to messages of that size, each with a selection of its own, and sent while the backward pass
         goes on; "model": one message, one selection over the whole model; "layer": a message for each parameter. A selection for
         each layer in one message is a codec's (topk:keep=0.01,per=layer).
+    on_nonfinite
+        "raise": a NaN or an infinity in the gradient of one rank is a NonfiniteError on all. "skip": all gradients of that step come back
+        as NaN on all ranks, so that GradScaler and its like skip the step together; residuals are as before it.
     timeout
         seconds that a rank waits for another one, which includes what that one computes.
     process_group
@@ -71,7 +63,8 @@ class State:
     """
 
     def __init__(self, model: torch.nn.Module, codec: str | None = None, feedback: str | None = None, *, warmup: int | None = None,
-                 bucket: str = "25MiB", timeout: float = 300.0, process_group: Any = None, **options: Any) -> None:
+                 bucket: str = "25MiB", on_nonfinite: str = "raise", timeout: float = 300.0, process_group: Any = None,
+                 **options: Any) -> None:
         if not dist.is_available() or not dist.is_initialized():
             raise SpecError("There is no process group yet: call torch.distributed.init_process_group first.")
         self._group = process_group or getattr(model, "process_group", None) or dist.group.WORLD
@@ -84,9 +77,10 @@ class State:
         self.exchange: Exchange | None = None
         meeting = _group.Meeting(self._group, timeout)
         try:
-            self._take_model(model)
-            text = self._settle(codec, feedback, warmup, bucket, options)
-            meeting.agree(self._description(text))
+            self._layers = _model.Layers(model)
+            self.names, self._lengths = self._layers.names, self._layers.lengths
+            text = self._settle(codec, feedback, warmup, bucket, on_nonfinite, options)
+            meeting.agree(_options.describe(text, self._layers))
         except MismatchError:
             raise
         except Error as why:  # the others must not wait for this one
@@ -97,39 +91,21 @@ class State:
 
     # ---- how it is made -----------------------------------------------------------------------------------------------
 
-    def _take_model(self, model: torch.nn.Module) -> None:
-        names = {p: name for name, p in _module(model).named_parameters() if p.requires_grad}
-        if not names:
-            raise SpecError("The model has no parameter that wants a gradient.")
-        # gradients become ready from the last layer to the first
-        self._layers = {p: place for place, p in enumerate(reversed(names))}
-        self.names = tuple(names[p] for p in self._layers)
-        self._lengths = [p.numel() for p in self._layers]
-
-    def _settle(self, codec: str | None, feedback: str | None, warmup: int | None, bucket: str, options: dict[str, Any]) -> dict[str, Any]:
+    def _settle(self, codec: str | None, feedback: str | None, warmup: int | None, bucket: str, on_nonfinite: str,
+                options: dict[str, Any]) -> dict[str, Any]:
         """The options of the exchange, with what nobody said; checked as far as they can be before anybody else is asked."""
         self._reason = "asked for"
         if codec is None:
-            codec, feedback = DEFAULT_CODEC, feedback or "ec"
-            warmup = 100 if warmup is None and "tuner" not in options and not str(options.get("scheme", "")).startswith("artopk") else warmup
-            self._reason = ("the default: frames far smaller than the gradient, what was not sent is kept, and the first steps send more")
+            options = dict({key: value for key, value in DEFAULT.items() if key not in ("codec", "feedback")}, **options)
+            codec, feedback = DEFAULT["codec"], feedback or DEFAULT["feedback"]
+            self._reason = "the default: 9 bits a number, both ways, and the steps of dense; on a slow link state a sparse codec"
         if warmup:
             if "tuner" in options:
                 raise SpecError("warmup is a tuner of its own: leave warmup or tuner out.")
             options = dict(options, tuner=f"warmup:steps={warmup}")
-        self.dense = feedback in (None, "none") and not options and codec.replace(" ", "") in ("all|raw", "all", "raw")
+        self.dense = feedback in (None, "none") and not options and _options.is_dense(codec)
         text = dict(options, codec=codec, feedback=feedback, bucket=WHOLE_MODEL if bucket == "model" else bucket)
-        _library.options("", text)
-        if "tuner" not in text:
-            Codec(codec)  # a wrong spec is told before anybody is waited for
-        return text
-
-    def _description(self, text: dict[str, Any]) -> dict[str, str]:
-        rows = {"tithe": _library.library().tithe_version().decode()}
-        rows.update({str(key): str(value) for key, value in sorted(text.items()) if value is not None and key != "threads"})
-        for place, (p, name) in enumerate(zip(self._layers, self.names)):
-            rows[f"parameter {place}"] = f"{name} {tuple(p.shape)}"
-        return rows
+        return _options.settle(text, on_nonfinite)
 
     def _open(self, meeting: _group.Meeting, text: dict[str, Any]) -> None:
         comm = _group.connect(meeting)
@@ -156,7 +132,7 @@ class State:
         if self.dense:
             return self._all_reduce(bucket)
         try:
-            places = Exchange.places([self._layers[p] for p in bucket.parameters()])
+            places = Exchange.places([self._layers.places[p] for p in bucket.parameters()])
         except KeyError:
             raise SpecError("A bucket has a parameter that the State does not know: make the State of the model that DDP trains, and "
                             "freeze parameters before.") from None
@@ -200,7 +176,10 @@ class State:
         self._put += len(job.places)
         if self._put < len(self._lengths):
             return
-        self.exchange.finish(self._update)
+        try:
+            self.exchange.finish(self._update)
+        except SkippedError:  # the update is NaN, on all ranks
+            pass
         jobs, self._jobs, self._put = self._jobs, [], 0
         for done in jobs:
             self.exchange.copy_layers(self._update.data_ptr(), done.places, done.numbers.data_ptr())
@@ -228,13 +207,15 @@ class State:
         if self.exchange is None:
             return f"tithe: dense, by the group's own all-reduce ({self._reason}); {self._buckets} buckets so far"
         seen = self.exchange.describe()
-        steps, totals, dense = seen["steps"], seen["totals"], 4 * seen["n"]
+        steps, totals, ranks = seen["steps"], seen["totals"], seen["ranks"]
+        dense = 8 * seen["n"] * (ranks - 1) / ranks  # what a ring would send
         lines = [f"tithe: {seen['codec']}, feedback {seen['feedback']}, tuner {seen['tuner']} ({self._reason})",
                  f"  {seen['scheme']} over {seen['collective']}, {seen['ranks']} ranks over {seen['transport']}, {seen['n']:,} parameters in "
                  f"{seen['buckets']} message{'s' if seen['buckets'] > 1 else ''} a step"]
         if steps:
-            lines += [f"  {steps} steps: a frame has {totals['uplink_bytes'] / steps:,.0f} bytes, {dense * steps / totals['uplink_bytes']:,.0f} "
-                      f"times fewer than the gradient; this rank sent {totals['sent_bytes'] / steps:,.0f} bytes a step",
+            sent = totals["sent_bytes"] / steps
+            lines += [f"  {steps} steps: this rank sent {sent:,.0f} bytes a step" +
+                      (f", a dense ring {dense:,.0f}: {dense / sent:,.1f} times as many" if sent else ""),
                       "  milliseconds a step: " + ", ".join(f"{name} {1000 * totals[name] / steps:.2f}"
                                                              for name in ("encode", "wait", "transfer", "decode"))]
         return "\n".join(lines)
@@ -248,43 +229,17 @@ class State:
             return saved
         seen = self.exchange.describe()
         saved.update(step=seen["steps"], codec=seen["codec"], feedback=seen["feedback"], learned=self.exchange.learned())
-        for kind, vector in self._kept().items():
-            saved[kind] = {name: part.clone() for name, part in self._named(vector).items()}
+        saved.update(_model.save(self._layers, _model.kept(self.exchange)))
         return saved
 
     def load_state_dict(self, saved: dict[str, Any] | Sequence[dict[str, Any]]) -> None:
         """Goes on where ``state_dict`` was: with what this rank has saved, or with a list of what all ranks have. From a list another
         number of ranks goes on, too: each then starts with the mean of what was kept."""
-        states = list(saved) if isinstance(saved, (list, tuple)) else [saved]
-        rank, size = dist.get_rank(self._group), dist.get_world_size(self._group)
-        worlds = {state["world_size"] for state in states}
-        if len(states) == 1 and worlds == {size} and states[0]["rank"] != rank:
-            raise SpecError(f"This is the state of rank {states[0]['rank']}, and here is rank {rank}: load what each rank has saved, or a "
-                            "list of all.")
-        if worlds != {size} and (len(worlds) > 1 or {state["rank"] for state in states} != set(range(next(iter(worlds))))):
-            raise SpecError(f"The states are of {sorted(worlds)} ranks, and here are {size}: load a list of what all ranks have saved.")
+        own, states = _model.whose(saved, self._group)
         if self.exchange is None:
             return
-        own = next((state for state in states if state["rank"] == rank and worlds == {size}), None)
-        for kind, vector in self._kept().items():
-            for name, part in self._named(vector).items():
-                kept = [state.get(kind, {}).get(name) for state in ([own] if own else states)]
-                if any(other is None or other.shape != part.shape for other in kept):
-                    raise SpecError(f"The state has no {kind} of parameter {name} with shape {tuple(part.shape)}: it is of another model, "
-                                    "or of another feedback.")
-                part.copy_(kept[0] if own else torch.stack(kept).mean(0))
+        _model.load(self._layers, _model.kept(self.exchange), own, states)
         self.exchange.go_on(states[0]["step"], states[0]["learned"] if own else ())
-
-    def _kept(self) -> dict[str, Any]:
-        assert self.exchange is not None
-        vectors = {"residual": self.exchange.residual(), "aggregate": self.exchange.aggregate(),
-                   "server_residual": self.exchange.server_residual()}
-        return {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
-
-    def _named(self, vector: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Views of a vector of the exchange's, by the names and in the shapes of the parameters."""
-        pieces = torch.split(vector, self._lengths)
-        return {name: piece.view(p.shape) for name, piece, p in zip(self.names, pieces, self._layers)}
 
 
 def _end(line: Line, exchange: Exchange) -> None:

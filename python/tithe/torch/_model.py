@@ -1,0 +1,78 @@
+"""A model as an exchange sees it: its parameters in one order that never changes, and vectors of theirs by name."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import torch
+import torch.distributed as dist
+
+from .._library import SpecError
+
+
+def _inside(model: torch.nn.Module) -> torch.nn.Module:
+    """The model inside of DDP; what cuts parameters into pieces is refused."""
+    for module in model.modules():
+        if type(module).__name__ in ("FullyShardedDataParallel", "FSDPModule"):
+            raise SpecError("FSDP cuts parameters into shards, and has no gradient of a whole one to compress: take "
+                            "DistributedDataParallel, or LocalSteps on the model before it is cut.")
+    return model.module if isinstance(model, torch.nn.parallel.DistributedDataParallel) else model
+
+
+class Layers:
+    """The parameters that want a gradient. Those that are tied are one. Gradients become ready from the last layer to the first, so that
+    is the order."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        names = {p: name for name, p in _inside(model).named_parameters() if p.requires_grad}
+        if not names:
+            raise SpecError("The model has no parameter that wants a gradient.")
+        self.parameters = list(reversed(names))
+        self.names = tuple(names[p] for p in self.parameters)
+        self.lengths = [p.numel() for p in self.parameters]
+        self.places = {p: place for place, p in enumerate(self.parameters)}
+
+    def describe(self) -> dict[str, str]:
+        """For ranks that compare."""
+        return {f"parameter {place}": f"{name} {tuple(p.shape)}" for place, (p, name) in enumerate(zip(self.parameters, self.names))}
+
+    def named(self, vector: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Views of a vector of the exchange's, by the names and in the shapes of the parameters."""
+        pieces = torch.split(vector, self.lengths)
+        return {name: piece.view(p.shape) for name, piece, p in zip(self.names, pieces, self.parameters)}
+
+
+# ---- checkpoints --------------------------------------------------------------------------------------------------------
+
+def whose(saved: dict[str, Any] | Sequence[dict[str, Any]], group: Any) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """What this rank has saved, or None where another number of ranks has; and all that was handed in."""
+    states = list(saved) if isinstance(saved, (list, tuple)) else [saved]
+    rank, size = dist.get_rank(group), dist.get_world_size(group)
+    worlds = {state["world_size"] for state in states}
+    if len(states) == 1 and worlds == {size} and states[0]["rank"] != rank:
+        raise SpecError(f"This is the state of rank {states[0]['rank']}, and here is rank {rank}: load what each rank has saved, or a "
+                        "list of all.")
+    if worlds != {size} and (len(worlds) > 1 or {state["rank"] for state in states} != set(range(next(iter(worlds))))):
+        raise SpecError(f"The states are of {sorted(worlds)} ranks, and here are {size}: load a list of what all ranks have saved.")
+    return next((state for state in states if state["rank"] == rank and worlds == {size}), None), states
+
+
+def kept(exchange: Any) -> dict[str, torch.Tensor]:
+    """The vectors that an exchange keeps, by their kinds."""
+    vectors = {"residual": exchange.residual(), "aggregate": exchange.aggregate(), "server_residual": exchange.server_residual()}
+    return {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
+
+
+def save(layers: Layers, vectors: dict[str, torch.Tensor]) -> dict[str, dict[str, torch.Tensor]]:
+    """Copies, by kind and name."""
+    return {kind: {name: part.clone() for name, part in layers.named(vector).items()} for kind, vector in vectors.items()}
+
+
+def load(layers: Layers, vectors: dict[str, torch.Tensor], own: dict[str, Any] | None, states: Sequence[dict[str, Any]]) -> None:
+    """Into the vectors: what this rank has saved, or else the mean of what all have."""
+    for kind, vector in vectors.items():
+        for name, part in layers.named(vector).items():
+            found = [state.get(kind, {}).get(name) for state in ([own] if own else states)]
+            if any(other is None or other.shape != part.shape for other in found):
+                raise SpecError(f"The state has no {kind} of parameter {name} with shape {tuple(part.shape)}: it is of another model, "
+                                "or of another feedback.")
+            part.copy_(found[0] if own else torch.stack(found).mean(0))

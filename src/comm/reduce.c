@@ -1,0 +1,59 @@
+/* reduce.c - a reduction by a switch that was attached to the group: all ranks take part, and none hears of the others but by its
+ * outcome. */
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "comm/comm.h"
+
+/* A number that no other run has, 52 bits of it, since it travels as a double; the first rank's, or whichever is largest. */
+static tithe_status agree_on_job(tithe_comm *comm, uint64_t *job, tithe_error *error)
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return ti_fail(error, TITHE_E_FILE, 0, "The system has no random number for the name of a job.");
+    double number = (double)(random >> 12);
+    const tithe_status status = ti_comm_fold(comm, COMM_MAX, &number, 1, error);
+    *job = (uint64_t)number;
+    return status;
+}
+
+tithe_status ti_comm_join_switch(tithe_comm *comm, tithe_error *error)
+{
+    if (comm->failed.code) {
+        if (error) *error = comm->failed;
+        return comm->failed.code;
+    }
+    if (comm->joined) return TITHE_OK;
+    uint64_t job = 0;
+    tithe_status status = agree_on_job(comm, &job, error);
+    if (!status)
+        status = comm->aggregator->join(comm->aggregator_self, job, comm->size, comm->first, comm->local,
+                                        comm->timeout, error);
+    comm->joined = !status;
+    return status;
+}
+
+tithe_status ti_comm_reduce(tithe_comm *comm, const agg_reduction *r, const uint8_t *const *up, uint8_t *down,
+                            tithe_error *error)
+{
+    const double start = clock_now();
+    const tithe_status status =
+        comm->aggregator->reduce(comm->aggregator_self, r, up, down, comm->timeout, error);
+    comm->waited += clock_now() - start;
+    return status;
+}
+
+void ti_comm_attach(tithe_comm *comm, const aggregator *by, void *self)
+{
+    ti_comm_detach(comm);
+    comm->aggregator = by;
+    comm->aggregator_self = self;
+}
+
+void ti_comm_detach(tithe_comm *comm)
+{
+    if (comm->aggregator) comm->aggregator->close(comm->aggregator_self);
+    comm->aggregator = NULL;
+    comm->aggregator_self = NULL;
+    comm->joined = false;
+}

@@ -1,0 +1,395 @@
+/* control.c - see control.h.
+ *
+ * Now and then, after a step, all ranks add up what they saw (one short all-reduce), and each of them asks the tuner. What it
+ * sees is the same on all ranks, to the bit, so all of them choose the same setting for the next step and nobody has to be
+ * told. That they do is checked by the same sum. Check-ins are paid for with one part in fifty of the time. */
+#include "exchange/control.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/root.h"
+#include "base/sized.h"
+#include "base/spec.h"
+#include "coll/coll.h"
+
+static const double MOVED = 0.1;  /* of the time of a step: a link that is another one */
+static const double SHARE = 0.03; /* of the time, for check-ins */
+enum { APART = 5, GROWS = 8 }; /* steps between two of them: at least so many, and one part of all so far */
+
+/* ---- what things take ------------------------------------------------------------------------------------- */
+
+static const tithe_collective *how(void)
+{
+    return &ti_coll_direct; /* two rounds, whatever the number of ranks */
+}
+
+static void check_in_rounds(const tithe_exchange *ex, tithe_rounds *rounds)
+{
+    tithe_rounds_start(rounds);
+    if (ex->config.comm->size > 1) how()->reduce_rounds(ex->config.comm->size, SEEN, rounds);
+}
+
+double ti_control_seconds(const tithe_exchange *ex, const tithe_link *link)
+{
+    tithe_rounds rounds;
+    if (!ex->control->checked) return 0;
+    check_in_rounds(ex, &rounds);
+    return tithe_rounds_seconds(&rounds, link);
+}
+
+static bool is_known(const tithe_link *link)
+{
+    return link->latency >= 0 && link->bandwidth > 0;
+}
+
+/* Without a link all steps take as long as their bytes would on a fast one: the order of the settings is that of their bytes. */
+void ti_control_price(exchange_control *c)
+{
+    static const tithe_link fast = {.latency = 1e-5, .bandwidth = 1.25e9};
+    const tithe_link *link = is_known(&c->link) ? &c->link : &fast;
+    for (size_t i = 0; i < c->settings.count; i++) {
+        const tithe_setting *s = &c->settings.all[i];
+        const double transfer = s->rounds * link->latency + s->bytes / link->bandwidth;
+        c->seconds[i] = c->compute + s->codec + c->right * transfer;
+    }
+}
+
+/* ---- a decision ------------------------------------------------------------------------------------------- */
+
+tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reason, tithe_error *error)
+{
+    exchange_control *c = ex->control;
+    const tithe_status status = tithe_exchange_change(ex, c->settings.all[place].options, error);
+    if (status) return status;
+    c->now = place;
+    c->timed_all = c->timed = 0;
+    c->changes += ex->step > 0; /* before, it was none that a step was made with */
+    snprintf(c->reason, sizeof c->reason, "%s", reason);
+    return TITHE_OK;
+}
+
+static double check_in_seconds(const tithe_exchange *ex)
+{
+    tithe_rounds rounds;
+    check_in_rounds(ex, &rounds);
+    return is_known(&ex->control->link) ? tithe_rounds_seconds(&rounds, &ex->control->link) : 0;
+}
+
+/* The next one is due after `look` steps, or else when it can be paid for. */
+static void plan_next(tithe_exchange *ex, unsigned look)
+{
+    exchange_control *c = ex->control;
+    const double cost = check_in_seconds(ex);
+    const double step = c->seconds[c->now], grown = (double)ex->step / GROWS;
+    double apart = fmax(APART, grown);
+    const double due = ((c->spent + cost) / SHARE - c->took) / (step > 0 ? step : 1);
+    if (due > apart) apart = fmin(due, 1e6);
+    if (!c->looked) apart = 2; /* at the start most is to be learned */
+    if (look) apart = look;
+    const bool watches = c->live && !c->told; /* the link, which nobody else does */
+    const double half_a_second = 0.5;
+    if (c->settled && watches) apart = fmax(apart, fmin(half_a_second / (step > 0 ? step : 1), 1e6));
+    c->next = c->settled && !watches ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
+}
+
+static tithe_status decide(tithe_exchange *ex, tithe_error *error)
+{
+    exchange_control *c = ex->control;
+    tithe_order order = {.take = c->now};
+    ti_control_price(c);
+    c->view.step = ex->step;
+    c->view.now = c->now;
+    c->view.latency = c->link.latency;
+    c->view.bandwidth = c->link.bandwidth;
+    c->tuner->steer(c->state, &c->view, &order);
+    c->settled = order.settled;
+    c->view.fresh = false;
+    const bool stays =
+        order.take >= c->settings.count || (c->decided && order.take == c->now && order.trial == c->trial);
+    if (order.trial != c->trial) ti_trials_change(ex, order.trial);
+    if (stays && ex->step == 0) snprintf(c->reason, sizeof c->reason, "%s", order.reason);
+    const tithe_status status = stays ? TITHE_OK : ti_control_take(ex, order.take, order.reason, error);
+    c->decided = true;
+    plan_next(ex, order.look);
+    return status;
+}
+
+/* ---- a check-in ------------------------------------------------------------------------------------------- */
+
+static double dot(const float *a, const float *b)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < SKETCH; i++) sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* What all of them saw: false, if it makes no sense. */
+static bool understand(const tithe_exchange *ex, const float *all, tithe_view *view)
+{
+    const double ranks = (double)all[SEEN_RANKS];
+    const float *sketches = all + SEEN_SKETCHES;
+    for (unsigned i = 0; i < SEEN; i++)
+        if (!isfinite(all[i])) return false;
+    if (ranks != ex->config.comm->size) return false; /* some skipped the step */
+    view->spread = (double)all[SEEN_SPREAD] / ranks;
+    view->spread_kept = (double)all[SEEN_SPREAD_KEPT] / ranks;
+    view->gain = (double)all[SEEN_GAIN] / ranks;
+    view->descent = ex->control->since ? (double)all[SEEN_DESCENT] / ranks : NAN;
+    view->behind = dot(sketches, sketches + SKETCH) / (ranks * ranks);
+    view->behind_error =
+        sqrt(dot(sketches, sketches) * dot(sketches + SKETCH, sketches + SKETCH) / SKETCH) / (ranks * ranks);
+    return true;
+}
+
+static tithe_status expect_agreement(const tithe_exchange *ex, const float *all, tithe_error *error)
+{
+    if ((double)all[SEEN_SETTING] == (double)all[SEEN_RANKS] * (double)ex->control->now) return TITHE_OK;
+    return ti_fail(error, TITHE_E_MISMATCH, 0, "The ranks do not agree on how to make a step.");
+}
+
+/* What a step takes beside its messages and its codec, whatever they are: gradients, and waiting for those who are slow. */
+static void learn_compute(exchange_control *c, double seconds)
+{
+    if (!(seconds > 0) || !isfinite(seconds)) return;
+    ti_control_price(c);
+    const tithe_setting *s = &c->settings.all[c->now];
+    const double transfer = (c->seconds[c->now] - c->compute - s->codec) / c->right;
+    const double most = 0.95 * seconds; /* that messages can have taken, whatever the link seemed to be */
+    if (transfer > 0) c->right += (fmin(1, most / transfer) - c->right) / 2;
+    const double rest = fmax(seconds - s->codec - c->right * transfer, seconds - most);
+    c->compute = c->compute > 0 ? c->compute + (rest - c->compute) / 2 : rest;
+}
+
+static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
+{
+    exchange_control *c = ex->control;
+    tithe_comm *comm = ex->config.comm;
+    const uint64_t sent = comm->sent_bytes, messages = comm->sent_messages;
+    for (unsigned i = 0; i < comm->local; i++)
+        if (ex->workers[i].was_put || ex->buckets) ti_control_tell(ex, i);
+    comm->phase = "choosing how to make a step";
+    tithe_status status = tithe_all_reduce(comm, how(), c->seen, SEEN, c->scratch, error);
+    comm->phase = NULL;
+    ex->totals.sent_bytes += (double)(comm->sent_bytes - sent);
+    ex->totals.sent_messages += (double)(comm->sent_messages - messages);
+    if (!status && understand(ex, c->ranks[0].seen, &c->view)) {
+        status = expect_agreement(ex, c->ranks[0].seen, error);
+        c->view.fresh = true;
+    }
+    if (!status && c->live) learn_compute(c, (double)c->ranks[0].seen[SEEN_SECONDS] / comm->size);
+    if (!status && c->live && !c->told) status = ti_control_watch(ex, error);
+    c->since = c->timed = c->gains = 0;
+    c->gain = 0;
+    c->checked = c->looked = true;
+    c->spent += check_in_seconds(ex);
+    for (unsigned i = 0; i < comm->local; i++) c->ranks[i] = (control_rank){0};
+    return status ? status : decide(ex, error);
+}
+
+/* Of a step, but not what was added up before it. */
+static void forget_step(exchange_control *c, unsigned local)
+{
+    for (unsigned i = 0; i < local; i++) c->ranks[i] = (control_rank){.descent = c->ranks[i].descent};
+}
+
+void ti_control_skip(tithe_exchange *ex)
+{
+    exchange_control *c = ex->control;
+    if (c->step == c->next) c->next = ex->step;
+    c->checked = false;
+    c->step = ex->step;
+    c->left = 0; /* a step that is given up takes another time than one that is taken */
+    forget_step(c, ex->config.comm->local);
+}
+
+tithe_status ti_control_after(tithe_exchange *ex, const float *update, tithe_error *error)
+{
+    exchange_control *c = ex->control;
+    const bool due = c->step == c->next;
+    if (c->live) ti_control_time(c);
+    c->took += c->seconds[c->now];
+    for (size_t i = 0; i < c->settings.count; i++) c->so_far[i] += c->seconds[i];
+    c->checked = false;
+    if (c->stepped) c->since++;
+    if (ex->last.kept >= 0) {
+        c->gain += ex->last.kept;
+        c->gains++;
+    }
+    for (unsigned i = 0; i < ex->config.comm->local; i++) {
+        c->ranks[i].descent += c->ranks[i].gained;
+        c->ranks[i].gained = 0;
+    }
+    c->stepped = true;
+    if (ex->n) memcpy(c->before, update, ex->n * sizeof *update);
+    const tithe_status status = due ? check_in(ex, error) : TITHE_OK;
+    c->step = ex->step;
+    return status;
+}
+
+/* ---- opening and closing ---------------------------------------------------------------------------------- */
+
+void ti_control_close(exchange_control *c)
+{
+    if (!c) return;
+    if (c->tuner->close && c->state) c->tuner->close(c->state);
+    ti_settings_free(&c->settings);
+    ti_trials_close(c);
+    free(c->seconds);
+    free(c->so_far);
+    free(c->before);
+    free(c->ranks);
+    free(c->seen);
+    free(c);
+}
+
+static bool make_room(const tithe_exchange *ex, exchange_control *c)
+{
+    bool enough = true;
+    const unsigned local = ex->config.comm->local;
+    c->seconds = exchange_room(c->settings.count, sizeof *c->seconds, &enough);
+    c->so_far = exchange_room(c->settings.count, sizeof *c->so_far, &enough);
+    c->before = exchange_room(ex->n, sizeof *c->before, &enough);
+    c->ranks = exchange_room(local, sizeof *c->ranks, &enough);
+    c->seen = exchange_room(local, sizeof *c->seen, &enough);
+    for (unsigned i = 0; enough && i < local; i++) c->seen[i] = c->ranks[i].seen;
+    return enough;
+}
+
+static bool decays(const tithe_exchange_config *config)
+{
+    double params[TITHE_MAX_PARAMS];
+    if (!config->feedback || !config->feedback->decay || !config->feedback_params) return false;
+    memcpy(params, config->feedback_params, sizeof params);
+    ti_spec_defaults(config->feedback->params, params);
+    return config->feedback->decay(params) != 1;
+}
+
+tithe_status ti_control_refuse(const tithe_exchange_config *config, tithe_error *error)
+{
+    const char *why = NULL;
+    if (config->feedback && config->feedback->keeps && !config->feedback->scaled)
+        why = "A tuner that steers keeps what is late: take `feedback=ec`, or leave it out.";
+    if (!why && decays(config))
+        why = "A tuner that steers lets nothing that is late fade: take `feedback=ec`, or leave it out.";
+    if (!why && config->downlink)
+        why = "A tuner that steers chooses the way back, too: leave `downlink` out.";
+    if (!why && config->shared_level)
+        why = "A tuner that steers has one level for all ranks: leave `level` out.";
+    if (!why && config->taking_part && config->taking_part < config->comm->size)
+        why = "A tuner that steers needs every rank in every step: leave `clients` out.";
+    if (!why && config->deterministic && config->comm->local < config->comm->size)
+        why = "`deterministic` refuses a tuner that steers by what steps take: over a computed network it "
+              "does not.";
+    if (!why && config->tuner->explores && !config->restores)
+        why = "This tuner makes trials and goes back to the model before them: `tithe train` does, other "
+              "callers "
+              "take `tuner=auto`.";
+    if (!why && config->tuner->refuse) why = config->tuner->refuse(config->codec);
+    return why ? ti_fail(error, TITHE_E_SPEC, 0, "%s", why) : TITHE_OK;
+}
+
+/* Levels, as the tuner's parameters say. */
+static setting_range range_of(const tithe_tuner *tuner, const double *own)
+{
+    const int low = ti_spec_find(tuner->params, "low"), high = ti_spec_find(tuner->params, "high"),
+              factor = ti_spec_find(tuner->params, "factor");
+    const double halves = 2;
+    return (setting_range){.low = low < 0 ? 0 : own[low],
+                           .high = high < 0 ? 1 : own[high],
+                           .factor =
+                               tuner->rungs && factor >= 0 ? root_of(own[factor], tuner->rungs) : halves,
+                           .shares_alone = tuner->rungs > 0};
+}
+
+tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *config, tithe_error *error)
+{
+    const tithe_tuner *tuner = config->tuner;
+    exchange_control *c = calloc(1, sizeof *c);
+    double own[TITHE_MAX_PARAMS];
+    if (!c) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to choose settings.");
+    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++)
+        own[i] = config->tuner_params ? config->tuner_params[i] : NAN;
+    ti_spec_defaults(tuner->params, own);
+    c->tuner = tuner;
+    c->link = (tithe_link){.latency = NAN, .bandwidth = NAN};
+    c->right = 1;
+    tithe_status status = tuner->open ? tuner->open(config->codec, ex->n, own, &c->state, error) : TITHE_OK;
+    const setting_range range = range_of(tuner, own);
+    if (!status) status = ti_settings_make(ex, config, &range, &c->settings, error);
+    if (!status && !make_room(ex, c))
+        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to choose settings.");
+    if (status) {
+        ti_control_close(c);
+        return status;
+    }
+    c->view = (tithe_view){.n = ex->n,
+                           .ranks = ex->config.comm->size,
+                           .settings = c->settings.all,
+                           .count = c->settings.count,
+                           .seconds = c->seconds,
+                           .spread = NAN,
+                           .spread_kept = NAN,
+                           .descent = NAN,
+                           .behind = NAN,
+                           .behind_error = NAN};
+    ex->control = c;
+    status = tuner->explores ? ti_trials_open(ex, error) : TITHE_OK;
+    return status ? status : decide(ex, error);
+}
+
+bool tithe_exchange_steering(const tithe_exchange *ex, tithe_steering *now)
+{
+    const exchange_control *c = ex->control;
+    if (!c) return false;
+    sized_copy(now, &(tithe_steering){.size = sizeof *now,
+                                      .options = c->settings.all[c->now].options,
+                                      .reason = c->reason,
+                                      .changes = c->changes,
+                                      .settings = (unsigned)c->settings.count,
+                                      .trial = c->trial});
+    return true;
+}
+
+bool tithe_exchange_hindsight(const tithe_exchange *ex, char *options, size_t room)
+{
+    const exchange_control *c = ex->control;
+    if (!c || c->follows || !c->tuner->hindsight || !ex->step) return false;
+    tithe_view view = c->view;
+    view.step = ex->step;
+    view.seconds = c->so_far;
+    snprintf(options, room, "%s", c->settings.all[c->tuner->hindsight(c->state, &view)].options);
+    return true;
+}
+
+/* Than the one that was decided on last. */
+static bool is_another(const exchange_control *c)
+{
+    return !(fabs(c->link.latency - c->view.latency) <= MOVED * c->view.latency) ||
+           !(fabs(c->link.bandwidth - c->view.bandwidth) <= MOVED * c->view.bandwidth);
+}
+
+/* The link may be told before the first step, and whenever it changes. */
+tithe_status tithe_exchange_tell_link(tithe_exchange *ex, const tithe_link *link, double compute,
+                                      tithe_error *error)
+{
+    if (!ex->control || ex->control->follows) return TITHE_OK;
+    ex->control->told = true;
+    return ti_control_link(ex, link, compute, error);
+}
+
+tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double compute, tithe_error *error)
+{
+    exchange_control *c = ex->control;
+    const double before = c->seconds[c->now];
+    if (!is_known(link)) return TITHE_OK;
+    c->link = *link;
+    if (!c->live) c->compute = compute;
+    ti_control_price(c);
+    const double moved = before > 0 ? c->seconds[c->now] / before : INFINITY;
+    const bool much = moved > 1 + MOVED || moved < 1 - MOVED || (c->tuner->explores && is_another(c));
+    /* otherwise it has time until the next check-in */
+    return much || ex->step == 0 ? decide(ex, error) : TITHE_OK;
+}

@@ -1,0 +1,142 @@
+/* control.h - one controller for codec, level, scheme and collective: what a tuner that steers sees, and what is done with its
+ * orders. It belongs to the exchange that the caller has, and speaks for all of its buckets. */
+#ifndef EXCHANGE_CONTROL_H
+#define EXCHANGE_CONTROL_H
+
+#include "comm/link_estimate.h"
+#include "exchange/exchange.h"
+
+/* ---- the settings that there are (settings.c) ---------------------------------------------------------------- */
+
+enum { MAX_FAMILIES = 8 };
+typedef struct setting_list {
+    tithe_setting *all;
+    size_t count;
+    char family[MAX_FAMILIES][TITHE_SETTING_TEXT / 4]; /* a codec of each, with a level in the middle */
+    unsigned families;
+} setting_list;
+
+/* Everything that the codec of this exchange can do with every level, scheme and collective, and dense; for all|raw, whatever
+ * codecs are worth a try. */
+typedef struct setting_range {
+    double low, high, factor; /* between two levels */
+    bool shares_alone;        /* of what sends a share, without a way back of its own */
+} setting_range;
+tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_config *config,
+                              const setting_range *range, setting_list *list, tithe_error *error);
+void ti_settings_free(setting_list *list);
+
+/* ---- what ranks see of their gradients (observe.c) --------------------------------------------------------- */
+
+/* Numbers that ranks add up at a check-in. */
+enum {
+    SEEN_RANKS,
+    SEEN_SETTING, /* which one: they have to agree */
+    SEEN_SPREAD,
+    SEEN_SPREAD_KEPT,
+    SEEN_DESCENT,
+    SEEN_SECONDS,  /* of a step, where it is timed */
+    SEEN_GAIN,     /* share of the energy that was sent */
+    SEEN_SKETCHES, /* from here on: a sketch of g, and one of what is kept */
+    SKETCH = 32,
+    SEEN = SEEN_SKETCHES + 2 * SKETCH
+};
+
+/* Of one local rank. */
+typedef struct control_rank {
+    double descent; /* sum over the steps since the last check-in */
+    /* of this step */
+    double gained, g1, g2, x1, x2;
+    float seen[SEEN];
+} control_rank;
+
+typedef struct exchange_control {
+    const tithe_tuner *tuner;
+    void *state;
+    setting_list settings;
+    double *seconds; /* of a step with each of them, */
+    double *so_far;  /* and of all steps so far, if they had been made with it */
+    size_t now;
+    tithe_link link;    /* as it is now; NAN: not known */
+    double compute;     /* seconds of a step besides messages */
+    double right;       /* what messages take over what the link says they do: at most 1 */
+    tithe_view view;    /* as it was last */
+    uint32_t next;      /* the step after which ranks tell each other what they saw */
+    uint32_t since;     /* steps since they did */
+    double spent, took; /* predicted seconds: of check-ins so far, of all steps so far */
+    bool checked;       /* after the last step */
+    bool looked;        /* at all */
+    bool stepped;       /* `before` is the update of a step */
+    bool decided;       /* a first time */
+    bool settled;       /* no check-in is needed for now */
+    double gain;        /* sum over the steps since the last check-in, */
+    unsigned gains;     /* and over how many */
+    unsigned trial;     /* 0: none */
+    struct control_copy
+        *copy;    /* what was kept when the first of these trials began; NULL: nobody makes trials */
+    bool follows; /* what somebody else decides */
+    unsigned changes;
+    char reason[160];
+    /* where steps are timed: when the last one ended, what one usually takes, and how many were timed since the last check-in, and
+     * with this setting */
+    bool live;
+    bool told; /* by the caller what the link is; otherwise it is watched here */
+    tithe_link_estimate estimate;
+    double left, usual;
+    unsigned timed, timed_all;
+    uint32_t step; /* which is being put */
+    float *before; /* the update of the step before */
+    control_rank *ranks;
+    float **seen;
+    float scratch[SEEN];
+} exchange_control;
+
+/* Can this configuration be steered? */
+tithe_status ti_control_refuse(const tithe_exchange_config *config, tithe_error *error);
+/* Of an exchange that was made for it, by what the caller's configuration says; takes the first setting. */
+tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *config, tithe_error *error);
+void ti_control_close(exchange_control *control); /* NULL is fine */
+
+/* After all ranks have agreed on what the exchange is, and before the first step (control_live.c): the link, as a few messages
+ * show it, and how fast codecs are here. Nothing where all ranks are in one process, or nobody steers. */
+tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error);
+/* Another link, for all that is known: decide anew if that is worth it. */
+tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double compute, tithe_error *error);
+/* At a check-in, where nobody tells what the link is: from the messages since the last one. */
+tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error);
+/* A step has just ended. */
+void ti_control_time(exchange_control *control);
+
+/* Seconds of each setting, from the link as it is; and another setting from the next step on. */
+void ti_control_price(exchange_control *control);
+tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reason, tithe_error *error);
+
+/* trials.c: before another one, and after the last, what is kept is what it was before the first. */
+tithe_status ti_trials_open(tithe_exchange *ex, tithe_error *error);
+void ti_trials_close(exchange_control *control);
+void ti_trials_change(tithe_exchange *ex, unsigned trial);
+
+/* control_state.c. As numbers, for a checkpoint: returns how many, and writes them if there is a place; before the next step is `step`,
+ * and before anything that is kept is loaded. `before` and the `descent` of ranks belong to it. */
+size_t ti_control_save(const tithe_exchange *ex, double *numbers);
+tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t step, tithe_error *error);
+/* The place of a setting, by its text. */
+tithe_status ti_control_find(const tithe_exchange *ex, const char *options, size_t *place,
+                             tithe_error *error);
+/* From now on the caller decides, between two steps: first, and whenever there is another setting. */
+tithe_status ti_control_follow(tithe_exchange *ex, const char *options, tithe_error *error);
+
+/* Look at a rank's numbers [begin, begin + length) before they are put. Ranks may be looked at on several threads. */
+void ti_control_observe(tithe_exchange *ex, unsigned rank, const float *g, size_t begin, size_t length,
+                        double gamma);
+/* What a rank saw in this step, as numbers to be added to the others'. */
+void ti_control_tell(const tithe_exchange *ex, unsigned local);
+/* A step is over. */
+tithe_status ti_control_after(tithe_exchange *ex, const float *update, tithe_error *error);
+/* A step was not taken, by nobody (refusal.h): what was seen of it is forgotten, and a check-in that was due is due after the
+ * next one. */
+void ti_control_skip(tithe_exchange *ex);
+/* Seconds that the last step's check-in took on such a link; 0: there was none. */
+double ti_control_seconds(const tithe_exchange *ex, const tithe_link *link);
+
+#endif

@@ -1,0 +1,174 @@
+/* control_live.c - what a controller has to know where ranks live in several processes: the link before the first step, how
+ * long codecs take here, and what steps take beside their messages. All of it is made the same on all ranks. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "codec/codec.h"
+#include "exchange/control.h"
+
+/* ---- the link, by a few messages --------------------------------------------------------------------------- */
+
+enum { SHORT_PINGS = 3, FIRST_PING = 1 << 14, LAST_PING = 1 << 20 };
+static const double LONG_ENOUGH =
+    5e-3; /* seconds that a message must take longer than a short one to tell anything */
+
+/* Of all processes the most: each has what it measured, or 0. */
+static tithe_status ping(tithe_comm *comm, unsigned rank, uint64_t length, double *seconds,
+                         tithe_error *error)
+{
+    *seconds = 0;
+    const tithe_status status = ti_comm_ping(comm, rank, length, seconds, error);
+    return status ? status : ti_comm_fold(comm, COMM_MAX, seconds, 1, error);
+}
+
+/* Longer messages until one tells, or none does: then the link is as fast as the longest says, at least. */
+static tithe_status probe_rank(tithe_comm *comm, unsigned rank, double *latency, double *bandwidth,
+                               tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    double least = INFINITY, seconds = 0;
+    for (unsigned i = 0; i < SHORT_PINGS && !status; i++) {
+        status = ping(comm, rank, 1, &seconds, error);
+        least = fmin(least, seconds);
+    }
+    uint64_t length = FIRST_PING;
+    for (; !status; length *= 8) {
+        status = ping(comm, rank, length, &seconds, error);
+        if (seconds - least > LONG_ENOUGH || 8 * length > LAST_PING) break;
+    }
+    *latency = least / 2;
+    *bandwidth = (double)length / fmax(seconds - least, 1e-6);
+    return status;
+}
+
+/* The slowest of a few links: what waits, waits for that one. */
+static tithe_status probe(tithe_exchange *ex, tithe_link *link, tithe_error *error)
+{
+    enum { MAX_RANKS = 4 };
+    tithe_comm *comm = ex->config.comm;
+    const unsigned first = ti_comm_has_own_server(comm) ? 0 : 1; /* rank 0 does not send to itself */
+    const unsigned others = comm->size - first, count = others < MAX_RANKS ? others : MAX_RANKS;
+    tithe_status status = TITHE_OK;
+    *link = (tithe_link){.latency = 0, .bandwidth = INFINITY};
+    comm->phase = "timing the link";
+    for (unsigned i = 0; i < count && !status; i++) {
+        double latency = 0, bandwidth = 0;
+        status = probe_rank(comm, first + i * others / count, &latency, &bandwidth, error);
+        link->latency = fmax(link->latency, latency);
+        link->bandwidth = fmin(link->bandwidth, bandwidth);
+    }
+    comm->phase = NULL;
+    return status;
+}
+
+/* ---- codecs --------------------------------------------------------------------------------------------------- */
+
+enum { TRIAL = 1 << 18, TRIALS = 2 };
+
+/* A bell, from a sum of four, below 2. */
+static void fill(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t r = rng_mix(i * RNG_GOLDEN);
+        x[i] = 0x1p-16f * ((float)(r & 0xffff) + (float)(r >> 16 & 0xffff) - (float)(r >> 32 & 0xffff) -
+                           (float)(r >> 48));
+    }
+}
+
+/* Seconds for each number of a vector to be encoded, and for each entry of its frame to be taken up. */
+static tithe_status time_codec(const char *spec, size_t n, float *x, float *e, double *encode, double *decode,
+                               tithe_error *error)
+{
+    tithe_codec *codec;
+    const tithe_codec_options contractive = {.contractive = true};
+    tithe_status status = tithe_codec_create(spec, &contractive, &codec, error);
+    if (status) return status;
+    const size_t capacity = tithe_codec_bound(codec, n), scratch = tithe_codec_scratch(codec, n);
+    uint8_t *frame = malloc(capacity);
+    const tithe_call call = {.form = TITHE_EXCHANGE, .scratch = malloc(scratch + 1), .scratch_size = scratch};
+    *encode = *decode = INFINITY;
+    if (!frame || !call.scratch)
+        status = ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to time codecs.");
+    for (unsigned i = 0; i < TRIALS && !status; i++) { /* the fastest: what disturbs only makes longer */
+        tithe_frame_info info;
+        const double start = clock_now();
+        status = tithe_ec_encode(codec, &call, e, x, 1, n, frame, capacity, &info, error);
+        const double middle = clock_now();
+        if (!status) status = tithe_decode_add(codec, &call, frame, info.bytes, 1, x, n, error);
+        *encode = fmin(*encode, (middle - start) / (double)n);
+        *decode = fmin(*decode, (clock_now() - middle) / (double)(info.entries ? info.entries : 1));
+    }
+    free(frame);
+    free(call.scratch);
+    tithe_codec_free(codec);
+    return status;
+}
+
+static tithe_status time_codecs(tithe_exchange *ex, tithe_error *error)
+{
+    const setting_list *list = &ex->control->settings;
+    const size_t n = ex->n < TRIAL ? ex->n : TRIAL;
+    double times[2 * MAX_FAMILIES] = {0};
+    float *x = calloc(n + 1, sizeof *x), *e = calloc(n + 1, sizeof *e);
+    tithe_status status =
+        x && e ? TITHE_OK : ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to time codecs.");
+    for (unsigned f = 0; f < list->families && n && !status; f++) {
+        fill(x, n);
+        memset(e, 0, n * sizeof *e);
+        status = time_codec(list->family[f], n, x, e, &times[2 * f], &times[2 * f + 1], error);
+    }
+    free(x);
+    free(e);
+    if (!status) status = ti_comm_fold(ex->config.comm, COMM_MAX, times, 2 * list->families, error);
+    for (size_t i = 0; i < list->count && !status; i++) {
+        tithe_setting *s = &list->all[i];
+        const double *of = &times[2 * (size_t)s->family];
+        if (!s->whole)
+            s->codec = (double)ex->n * ((s->encoded + s->formed / 2) * of[0] + s->decoded * s->keep * of[1]);
+    }
+    return status;
+}
+
+/* ---- before the first step ------------------------------------------------------------------------------------- */
+
+tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error)
+{
+    exchange_control *c = ex->control;
+    tithe_comm *comm = ex->config.comm;
+    if (!c || c->follows || !comm->transport || comm->local == comm->size) return TITHE_OK;
+    tithe_link link;
+    tithe_status status = probe(ex, &link, error);
+    if (!status) status = time_codecs(ex, error);
+    c->live = true;
+    c->estimate = ti_link_start();
+    return status ? status : ti_control_link(ex, &link, 0, error);
+}
+
+tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error)
+{
+    exchange_control *c = ex->control;
+    const tithe_status status = ti_link_meet(ex->config.comm, &c->estimate, NULL, 0, false, error);
+    if (status) return status;
+    if (c->estimate.now.latency > 0) c->link.latency = c->estimate.now.latency;
+    if (c->estimate.now.bandwidth > 0) c->link.bandwidth = c->estimate.now.bandwidth;
+    return TITHE_OK;
+}
+
+/* ---- what steps take ------------------------------------------------------------------------------------------- */
+
+/* What a step usually takes with this setting: about the median, since one that is held up says nothing about the others. The first ones move it a lot, later ones
+ * by a twentieth. */
+void ti_control_time(exchange_control *c)
+{
+    const double now = clock_now(), took = now - c->left;
+    if (c->left > 0) {
+        const double by = 1 + fmax(0.05, 1.0 / (2 + c->timed_all));
+        c->usual = c->timed_all ? fmin(fmax(took, c->usual / by), c->usual * by) : took;
+        c->timed_all++;
+        c->timed++;
+    }
+    c->left = now;
+}

@@ -1,0 +1,275 @@
+/* settings.c - every way to make a step that a tuner may choose from, with what it takes: from the tables of schemes and
+ * collectives, and from the rounds that schemes state. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/spec.h"
+#include "codec/codec.h"
+#include "exchange/control.h"
+#include "exchange/options.h"
+
+/* ---- what a step takes ----------------------------------------------------------------------------------- */
+
+/* Of a vector of n numbers in one message, with a codec that states how much it sends. */
+static void foretell(const tithe_exchange_config *c, const exchange_choice *choice, size_t n,
+                     tithe_rounds *rounds)
+{
+    const tithe_codec *codec = c->codec;
+    const size_t entries = ti_codec_stated_count(codec, n), fixed = tithe_codec_fixed_length(codec, n);
+    const double frame = (double)(fixed ? fixed : tithe_codec_length(codec, n, entries, TITHE_EXCHANGE));
+    tithe_step_shape shape = {.ranks = c->comm->size,
+                              .collective = choice->collective,
+                              .server_apart = c->comm->server == c->comm->size,
+                              .n = (double)n,
+                              .frames = {.count = c->comm->size, .length = frame},
+                              .back = frame,
+                              .parts = {.count = c->comm->size}};
+    if (choice->scheme->foretell) choice->scheme->foretell(c, n, &shape);
+    choice->scheme->rounds(&shape, rounds);
+}
+
+/* One after the other, for all buckets. */
+static void price(const tithe_exchange *ex, const tithe_exchange_config *c, const exchange_choice *choice,
+                  tithe_setting *s)
+{
+    const double all = (double)(ex->n ? ex->n : 1);
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++) {
+        const size_t n = ti_exchange_part(ex, p)->n;
+        tithe_rounds rounds;
+        tithe_rounds_start(&rounds);
+        foretell(c, choice, n, &rounds);
+        s->rounds += tithe_rounds_count(&rounds);
+        s->bytes += tithe_rounds_bytes(&rounds);
+        s->encoded += rounds.encoded * (double)n / all;
+        s->decoded += rounds.decoded * (double)n / all;
+        s->formed += rounds.formed * (double)n / all;
+    }
+}
+
+/* ---- how late things get ------------------------------------------------------------------------------- */
+
+/* Against top-k whose raw values go to all: a leader's choice is not everybody's own, and on a way back things wait again. */
+static double waits_of(const tithe_scheme *scheme, const tithe_codec *codec)
+{
+    const double leader = 1.5, both_ways = 2;
+    const tithe_claims claims = ti_codec_claims(codec, 1000);
+    const double noise = claims.traits & TITHE_UNBIASED ? claims.omega : 0;
+    return (scheme->forms ? leader : scheme->back ? both_ways : 1) * (1 + fmin(noise, 1));
+}
+
+/* Where all numbers are sent, but spoilt: what is lost of one comes back with the next, there and on the way back. A typical
+ * vector suffers half of what the worst does. */
+static double lag_of(const tithe_scheme *scheme, const tithe_codec *codec, size_t n)
+{
+    const double delta = ti_codec_claims(codec, n).delta, typical = 0.25;
+    return delta > 0 ? typical * (scheme->back ? 2 : 1) * (1 / delta - 1) : 0;
+}
+
+static void describe(const tithe_exchange *ex, const tithe_scheme *scheme, const tithe_codec *codec,
+                     tithe_setting *s)
+{
+    const bool all = codec->selector->source == TITHE_INDICES_ALL;
+    s->whole = scheme->whole;
+    s->keep = ex->n ? (double)ti_codec_stated_count(codec, ex->n) / (double)ex->n : 1;
+    s->waits = all ? 0 : waits_of(scheme, codec);
+    s->lag = all ? lag_of(scheme, codec, ex->n) : 0;
+}
+
+/* ---- the list ---------------------------------------------------------------------------------------------- */
+
+typedef struct maker {
+    const tithe_exchange *ex;
+    setting_list *list;
+    size_t room;
+    const char *only_scheme, *only_collective; /* that the caller named; NULL: any */
+    const setting_range *range;
+} maker;
+
+static bool grow(maker *m)
+{
+    if (m->list->count < m->room) return true;
+    const size_t room = m->room ? 2 * m->room : 64;
+    tithe_setting *more = realloc(m->list->all, room * sizeof *more);
+    if (!more) return false;
+    m->list->all = more;
+    m->room = room;
+    return true;
+}
+
+static void write_options(const char *codec, const tithe_scheme *scheme, const char *collective, char *text)
+{
+    const bool both = scheme->back && !scheme->cuts;
+    int used =
+        snprintf(text, TITHE_SETTING_TEXT, "codec=%s;feedback=%s", codec, scheme->whole ? "none" : "ec");
+    if (both)
+        used += snprintf(text + used, TITHE_SETTING_TEXT - (size_t)used, ";downlink=%s;downlink-feedback=ec",
+                         codec);
+    snprintf(text + used, TITHE_SETTING_TEXT - (size_t)used, ";scheme=%s;collective=%s", scheme->name,
+             collective);
+}
+
+/* Nothing is added where these do not go together. */
+static tithe_status add(maker *m, const char *codec, const tithe_scheme *scheme, const char *collective,
+                        tithe_error *error)
+{
+    const tithe_exchange *ex = m->ex;
+    const bool apart = ex->config.comm->server == ex->config.comm->size;
+    if (!grow(m)) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to choose settings.");
+    if (strlen(codec) > TITHE_SETTING_TEXT / 4 || (apart && scheme->served)) return TITHE_OK;
+    tithe_setting *s = &m->list->all[m->list->count];
+    exchange_methods methods;
+    *s = (tithe_setting){.keep = 1, .family = m->list->families ? m->list->families - 1 : 0};
+    write_options(codec, scheme, collective, s->options);
+    const bool both = scheme->back && !scheme->cuts;
+    tithe_status status = ti_exchange_find(codec, scheme->whole ? "none" : "ec", "fixed", scheme->name,
+                                           both ? codec : NULL, both ? "ec" : NULL, &methods, error);
+    if (!status) {
+        tithe_exchange_config c = ex->config;
+        exchange_choice choice;
+        c.codec = methods.codec;
+        c.feedback = methods.feedback;
+        c.feedback_params = NULL;
+        c.downlink = methods.downlink;
+        c.downlink_feedback = methods.downlink_feedback;
+        c.tuner = methods.tuner;
+        c.downlink_tuner = methods.downlink_tuner;
+        c.scheme = scheme->name;
+        c.collective = collective;
+        c.leader = NULL;
+        c.shared_level = false;
+        if (!ti_exchange_choose(&c, ex->n, &choice, NULL)) {
+            describe(ex, choice.scheme, c.codec, s);
+            price(ex, &c, &choice, s);
+            m->list->count++;
+        }
+    }
+    ti_exchange_methods_free(&methods);
+    return status;
+}
+
+/* Gathering frames that are longer together than two vectors is never worth it, and a vector that is cut is one that is sent
+ * both ways. */
+static bool is_worth_a_try(const maker *m, const tithe_scheme *scheme, bool all)
+{
+    const tithe_exchange *ex = m->ex;
+    if (scheme->whole || (m->range->shares_alone && scheme->back)) return false;
+    return all ? scheme->cuts || (scheme->gathers && ex->config.comm->size == 2) : !scheme->cuts;
+}
+
+static tithe_status add_all(maker *m, const char *codec, bool all, bool dense, tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    for (const tithe_scheme *const *s = tithe_schemes(); *s && !status; s++) {
+        if (dense ? !(*s)->whole : !is_worth_a_try(m, *s, all)) continue;
+        if (m->only_scheme && !(*s)->whole && strcmp(m->only_scheme, (*s)->name) != 0) continue;
+        for (const char *const *name = (*s)->collectives; *name && !status; name++) {
+            const tithe_collective *c = tithe_scheme_collective(*s, *name);
+            bool again = !c->ordered; /* what nobody can foretell is left out, and a second name too */
+            for (const char *const *before = (*s)->collectives; before < name; before++)
+                again = again || tithe_scheme_collective(*s, *before) == c;
+            if (m->only_collective && strcmp(m->only_collective, *name) != 0) continue;
+            if (!again) status = add(m, codec, *s, *name, error);
+        }
+    }
+    return status;
+}
+
+/* "topk|sign" with keep: "topk:keep=0.01|sign". */
+static void write_level(const char *codec, double keep, char *text, size_t room)
+{
+    const size_t selector = strcspn(codec, "|");
+    const bool more = memchr(codec, ':', selector) != NULL;
+    snprintf(text, room, "%.*s%ckeep=%.3g%s", (int)selector, codec, more ? ',' : ':', keep, codec + selector);
+}
+
+/* Where all entries have one magnitude, more of them than that do harm: the small ones become too large. */
+static const double EVEN_MAX = 0.02;
+
+/* A ladder of levels from high down to low. */
+static tithe_status add_levels(maker *m, const char *codec, bool even, tithe_error *error)
+{
+    const double low = m->range->low, high = m->range->high, rounding = 1 - 1e-9;
+    tithe_status status = TITHE_OK;
+    const double n = (double)m->ex->n;
+    for (double keep = high; keep >= rounding * low && keep * n >= 1 && !status; keep /= m->range->factor) {
+        if (even && keep > EVEN_MAX) continue;
+        char text[TITHE_SETTING_TEXT];
+        write_level(codec, keep, text, sizeof text);
+        status = add_all(m, text, false, false, error);
+    }
+    return status;
+}
+
+static bool has_share(const tithe_codec *codec)
+{
+    return ti_spec_find(codec->selector->params, "keep") >= 0;
+}
+
+static tithe_status add_codec(maker *m, const tithe_codec *codec, tithe_error *error)
+{
+    const char *spec = tithe_codec_spec(codec);
+    setting_list *list = m->list;
+    const bool open = has_share(codec) && !codec->has_level;
+    char *family = list->family[list->families < MAX_FAMILIES ? list->families++ : MAX_FAMILIES - 1];
+    snprintf(family, sizeof *list->family, "%s", spec);
+    if (open) write_level(spec, 0.01, family, sizeof *list->family);
+    if (codec->selector->source == TITHE_INDICES_ALL && !m->range->shares_alone)
+        return add_all(m, spec, true, false, error);
+    if (open) return add_levels(m, spec, codec->quantizer->common == TITHE_COMMON_MEAN, error);
+    return ti_fail(error, TITHE_E_SPEC, 0,
+                   "A level that is a share has to be left open: take topk, mstopk or randk without keep= "
+                   "and k=, not %s.",
+                   spec);
+}
+
+/* Where nothing was said of codecs. */
+static tithe_status add_codecs(maker *m, tithe_error *error)
+{
+    static const char *const worth[] = {
+        "all|natural", "all|dither:s=127,bucket=512", "all|dither:s=7,bucket=512", "topk|raw", "topk|natural",
+        "topk|sign"};
+    tithe_status status = TITHE_OK;
+    for (size_t i = 0; i < sizeof worth / sizeof *worth && !status; i++) {
+        if (m->range->shares_alone && strcmp(worth[i], "topk|raw") != 0) continue; /* as its paper has it */
+        tithe_codec *codec;
+        const tithe_codec_options open = {.open_level = true};
+        status = tithe_codec_create(worth[i], &open, &codec, error);
+        if (status) break;
+        status = add_codec(m, codec, error);
+        tithe_codec_free(codec);
+    }
+    return status;
+}
+
+/* NULL: any. */
+static const char *named(const char *name)
+{
+    return name && strcmp(name, "auto") != 0 ? name : NULL;
+}
+
+tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_config *config,
+                              const setting_range *range, setting_list *list, tithe_error *error)
+{
+    const tithe_codec *codec = config->codec;
+    maker m = {.ex = ex,
+               .list = list,
+               .range = range,
+               .only_scheme = named(config->scheme),
+               .only_collective = named(config->collective)};
+    *list = (setting_list){0};
+    tithe_status status = add_all(&m, "all|raw", true, true, error);
+    if (!status) status = ti_exchange_sums_whole(codec) ? add_codecs(&m, error) : add_codec(&m, codec, error);
+    if (!status && list->count == 0)
+        status =
+            ti_fail(error, TITHE_E_SPEC, 0,
+                    "There is no way to send %s like this: leave `scheme` and `collective` to the tuner.",
+                    tithe_codec_spec(codec));
+    return status;
+}
+
+void ti_settings_free(setting_list *list)
+{
+    free(list->all);
+    *list = (setting_list){0};
+}

@@ -1,0 +1,447 @@
+/* client.c - the way to a switch: a socket for each rank of this process, and one loop that moves the packets of all of them. */
+#define _GNU_SOURCE /* recvmmsg and sendmmsg */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregate/reduction.h"
+#include "aggregate/window.h"
+#include "base/clock.h"
+#include "comm/comm.h"
+#include "switch/net.h"
+#include "switch/seal.h"
+#include "tithe/switch.h"
+
+enum {
+    BATCH = 32,
+    DEFAULT_TIMEOUT = 30,
+    CLOSED = 3 /* answers that nobody listens, from which on it is believed */
+};
+static const double ask_every = 0.1, look_every = 0.2, silence = 1, spin = 60e-6; /* seconds */
+
+typedef struct client_rank {
+    int socket;
+    bool joined; /* the switch has said that all are here */
+    window w;
+    void *memory;
+} client_rank;
+
+typedef struct client {
+    net_address at;
+    char where[NET_TEXT];
+    seal seal;
+    bool (*stop)(void *context);
+    void *stop_context;
+    uint64_t job;
+    unsigned ranks, first, local;
+    client_rank *of;
+    uint8_t place;
+    uint32_t here; /* workers that have come */
+    uint32_t slots;
+    packet_limits limits;
+    size_t room; /* of a packet */
+    uint8_t *out, *in;
+    struct mmsghdr go[BATCH], got[BATCH];
+    struct iovec go_bytes[BATCH], got_bytes[BATCH];
+    struct pollfd *polls;
+    /* of the reduction that runs */
+    const agg_reduction *r;
+    packet_cut cut;
+    const uint8_t *const *up;
+    uint8_t *down;
+    double heard;    /* when anything last came from the switch */
+    double advanced; /* when a sum did */
+    unsigned closed;
+} client;
+
+/* ---- memory ------------------------------------------------------------------------------------------------ */
+
+static void forget_ranks(client *c)
+{
+    for (unsigned i = 0; c->of && i < c->local; i++) {
+        if (c->of[i].socket >= 0) close(c->of[i].socket);
+        free(c->of[i].memory);
+    }
+    free(c->of);
+    free(c->polls);
+    free(c->out);
+    free(c->in);
+    c->of = NULL;
+    c->polls = NULL;
+    c->out = c->in = NULL;
+}
+
+static tithe_status open_ranks(client *c, tithe_error *error)
+{
+    c->of = calloc(c->local ? c->local : 1, sizeof *c->of);
+    c->polls = calloc(c->local ? c->local : 1, sizeof *c->polls);
+    if (!c->of || !c->polls)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %u ranks.", c->local);
+    for (unsigned i = 0; i < c->local; i++) c->of[i].socket = -1;
+    for (unsigned i = 0; i < c->local; i++) {
+        const int made = c->of[i].socket = ti_net_connect(&c->at, error);
+        if (made < 0) return TITHE_E_FILE;
+        c->polls[i] = (struct pollfd){.fd = made, .events = POLLIN};
+    }
+    c->limits.datagram = ti_net_datagram(c->of[0].socket, &c->at, true);
+    c->limits.tag = seal_bytes(&c->seal);
+    c->room = c->limits.datagram + 1u;
+    c->out = malloc(BATCH * c->room);
+    c->in = malloc(BATCH * c->room);
+    if (!c->out || !c->in)
+        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for packets.");
+    for (unsigned i = 0; i < BATCH; i++) {
+        c->got_bytes[i] = (struct iovec){c->in + i * c->room, c->room};
+        c->got[i].msg_hdr = (struct msghdr){.msg_iov = &c->got_bytes[i], .msg_iovlen = 1};
+        c->go[i].msg_hdr = (struct msghdr){.msg_iov = &c->go_bytes[i], .msg_iovlen = 1};
+    }
+    return TITHE_OK;
+}
+
+/* ---- packets ------------------------------------------------------------------------------------------------ */
+
+/* A packet without numbers. What is lost is sent again by whoever waits for its answer. */
+static void send_small(client *c, unsigned i, packet_kind kind)
+{
+    uint8_t packet[PACKET_HEAD + PACKET_JOIN + PACKET_TAG] = {0};
+    const packet_head h = {.kind = (uint8_t)kind,
+                           .job = c->job,
+                           .worker = (uint16_t)(c->first + i),
+                           .place = kind == KIND_JOIN ? 0 : c->place};
+    size_t length = PACKET_HEAD;
+    packet_write(packet, &h);
+    if (kind == KIND_JOIN) {
+        put_u16(packet + length, (uint16_t)c->ranks);
+        put_u32(packet + length + 4, c->limits.datagram);
+        length += PACKET_JOIN;
+    }
+    length = ti_seal_close_packet(&c->seal, packet, length);
+    if (send(c->of[i].socket, packet, length, MSG_NOSIGNAL) < 0 && errno == ECONNREFUSED) c->closed++;
+}
+
+static tithe_status take_refusal(const client *c, const packet_head *h, const uint8_t *body,
+                                 tithe_error *error)
+{
+    (void)h;
+    const unsigned detail = get_u16(body + 2);
+    switch ((agg_reason)get_u16(body)) {
+    case AGG_SIZE:
+        return ti_fail(error, TITHE_E_MISMATCH, 0,
+                       "The switch at %s adds for %u workers, and this run has %u: start it for as many.",
+                       c->where, detail, c->ranks);
+    case AGG_FULL:
+        return ti_fail(
+            error, TITHE_E_PEER, 0,
+            "The switch at %s has no place left beside %u other jobs: wait for one of them to end.", c->where,
+            detail);
+    case AGG_JOB:
+        return ti_fail(
+            error, TITHE_E_PEER, 0,
+            "The switch at %s no longer knows this run: it was started anew, or has given its place away.",
+            c->where);
+    case AGG_GONE:
+        return ti_fail(error, TITHE_E_PEER, detail, "Rank %u has left the switch at %s.", detail, c->where);
+    default: return TITHE_OK; /* of a later version, perhaps: it goes on asking */
+    }
+}
+
+/* All workers are here: what the job may send is known. */
+static void take_joined(client *c, unsigned i, const packet_head *h, const uint8_t *body)
+{
+    const uint32_t datagram = get_u32(body + 4), slots = get_u32(body + 8), values = get_u32(body + 12);
+    c->here = get_u16(body + 2);
+    if (c->of[i].joined || !datagram) return;
+    const bool sound = datagram >= PACKET_SHORTEST && datagram <= c->limits.datagram && slots &&
+                       slots <= AGG_SLOTS_MAX && !(slots & (slots - 1)) && values >= 8 && values % 8 == 0;
+    if (!sound) return;
+    c->place = h->place;
+    c->slots = slots;
+    c->limits.datagram = datagram;
+    c->limits.values = values;
+    c->of[i].joined = true;
+    const int plain = h->operation & 1; /* a program in the kernel answers, which has no checksum of UDP */
+    if (plain) setsockopt(c->of[i].socket, SOL_SOCKET, SO_NO_CHECK, &plain, sizeof plain);
+}
+
+/* A sum goes into place, whichever rank here gets it first. */
+static void take_sum(client *c, unsigned i, const packet_head *h, const uint8_t *body, size_t length,
+                     double now)
+{
+    uint32_t chunk;
+    const agg_reduction *r = c->r;
+    if (!r || length != packet_bytes(h->values, r->down)) return;
+    window *w = &c->of[i].w;
+    const uint32_t at = h->number - w->number;
+    if (at >= c->cut.packets || h->values != reduction_values(r, &c->cut, at) ||
+        h->operation != r->operation || h->down != r->down || !ti_window_take(w, h->number, now, &chunk))
+        return;
+    memcpy(c->down + reduction_place(&c->cut, chunk, r->down), body, length);
+    c->advanced = now;
+}
+
+static tithe_status take_packet(client *c, unsigned i, const uint8_t *packet, size_t length, double now,
+                                tithe_error *error)
+{
+    if (!ti_seal_check(&c->seal, packet, &length) || length < PACKET_HEAD || !packet_is_marked(packet) ||
+        !packet_is_version(packet))
+        return TITHE_OK;
+    const packet_head h = packet_read(packet);
+    const uint8_t *body = packet + PACKET_HEAD;
+    length -= PACKET_HEAD;
+    if (h.job != c->job) return TITHE_OK;
+    c->heard = now;
+    c->closed = 0;
+    if (h.kind == KIND_SUM)
+        take_sum(c, i, &h, body, length, now);
+    else if (h.kind == KIND_JOINED && length == PACKET_JOINED)
+        take_joined(c, i, &h, body);
+    else if (h.kind == KIND_REFUSED && length == PACKET_REFUSED)
+        return take_refusal(c, &h, body, error);
+    return TITHE_OK;
+}
+
+/* What has come to a rank; *some: anything. */
+static tithe_status receive(client *c, unsigned i, bool *some, tithe_error *error)
+{
+    tithe_status status = TITHE_OK;
+    const int count = recvmmsg(c->of[i].socket, c->got, BATCH, MSG_DONTWAIT, NULL);
+    if (count < 0 && errno == ECONNREFUSED) c->closed++;
+    const double now = clock_now();
+    for (int k = 0; k < count && !status; k++)
+        if (!(c->got[k].msg_hdr.msg_flags & MSG_TRUNC))
+            status = take_packet(c, i, c->in + (size_t)k * c->room, c->got[k].msg_len, now, error);
+    *some |= count > 0;
+    return status;
+}
+
+/* Until something comes, or the time is over. */
+static void wait_until(client *c, double until)
+{
+    const double seconds = until - clock_now();
+    struct timespec time = {0};
+    if (seconds > 0) {
+        time.tv_sec = (time_t)seconds;
+        time.tv_nsec = (long)(1e9 * (seconds - (double)time.tv_sec));
+    }
+    ppoll(c->polls, c->local, &time, NULL);
+}
+
+static tithe_status stopped(const client *c, tithe_error *error)
+{
+    if (!c->stop || !c->stop(c->stop_context)) return TITHE_OK;
+    return ti_fail(error, TITHE_E_STOPPED, 0, "The wait for the switch at %s was stopped.", c->where);
+}
+
+/* ---- a job begins -------------------------------------------------------------------------------------------- */
+
+static bool all_joined(const client *c)
+{
+    for (unsigned i = 0; i < c->local; i++)
+        if (!c->of[i].joined) return false;
+    return true;
+}
+
+static tithe_status wait_for_all(client *c, double timeout, tithe_error *error)
+{
+    const double start = clock_now();
+    double asked = start - ask_every;
+    tithe_status status = TITHE_OK;
+    while (!status && !all_joined(c)) {
+        const double now = clock_now();
+        bool some = false;
+        if (now > start + timeout && c->here)
+            return ti_fail(error, TITHE_E_TIMEOUT, 0,
+                           "Of %u workers, %u came to the switch at %s within %g seconds: start the others.",
+                           c->ranks, c->here, c->where, timeout);
+        if (now > start + timeout)
+            return ti_fail(
+                error, TITHE_E_TIMEOUT, 0,
+                "The switch at %s has not answered within %g seconds: start `tithe switch` there, with "
+                "the same key.",
+                c->where, timeout);
+        if (now >= asked + ask_every) {
+            for (unsigned i = 0; i < c->local; i++)
+                if (!c->of[i].joined) send_small(c, i, KIND_JOIN);
+            asked = now;
+            status = stopped(c, error);
+        }
+        for (unsigned i = 0; i < c->local && !status; i++) status = receive(c, i, &some, error);
+        if (!some && !status) wait_until(c, asked + ask_every);
+    }
+    return status;
+}
+
+static tithe_status join(void *self, uint64_t job, unsigned ranks, unsigned first, unsigned local,
+                         double timeout, tithe_error *error)
+{
+    client *c = self;
+    forget_ranks(c);
+    c->job = job;
+    c->ranks = ranks;
+    c->first = first;
+    c->local = local;
+    c->here = 0;
+    tithe_status status = open_ranks(c, error);
+    if (!status) status = wait_for_all(c, timeout > 0 ? timeout : DEFAULT_TIMEOUT, error);
+    for (unsigned i = 0; i < local && !status; i++) {
+        c->of[i].memory = malloc(ti_window_size(c->slots));
+        if (!c->of[i].memory)
+            return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %u slots.", c->slots);
+        ti_window_open(&c->of[i].w, c->of[i].memory, c->slots, c->slots);
+    }
+    return status;
+}
+
+/* ---- a reduction ------------------------------------------------------------------------------------------- */
+
+static size_t write_chunk(const client *c, unsigned i, uint32_t chunk, uint8_t *packet)
+{
+    packet_head h = ti_reduction_head(c->r, &c->cut, chunk);
+    h.job = c->job;
+    h.place = c->place;
+    h.worker = (uint16_t)(c->first + i);
+    h.number = window_number(&c->of[i].w, chunk);
+    packet_write(packet, &h);
+    const size_t bytes = packet_bytes(h.values, h.up);
+    memcpy(packet + PACKET_HEAD, c->up[i] + reduction_place(&c->cut, chunk, h.up), bytes);
+    return ti_seal_close_packet(&c->seal, packet, PACKET_HEAD + bytes);
+}
+
+/* All that the window of a rank lets go. */
+static void send_chunks(client *c, unsigned i)
+{
+    unsigned count;
+    do {
+        const double now = clock_now();
+        uint32_t chunk;
+        for (count = 0; count < BATCH && ti_window_next(&c->of[i].w, now, &chunk); count++) {
+            uint8_t *packet = c->out + count * c->room;
+            c->go_bytes[count] = (struct iovec){packet, write_chunk(c, i, chunk, packet)};
+        }
+        for (unsigned first = 0; first < count;) { /* what cannot be sent is lost, and goes again */
+            const int sent = sendmmsg(c->of[i].socket, c->go + first, count - first, MSG_NOSIGNAL);
+            if (sent < 0 && errno == EINTR) continue;
+            if (sent < 0 && errno == ECONNREFUSED) c->closed++;
+            first += sent > 0 ? (unsigned)sent : 1;
+        }
+    } while (count == BATCH);
+}
+
+static bool is_done(const client *c)
+{
+    for (unsigned i = 0; i < c->local; i++)
+        if (!window_is_done(&c->of[i].w)) return false;
+    return true;
+}
+
+static double next_wake(const client *c, double now)
+{
+    double wake = now + look_every;
+    for (unsigned i = 0; i < c->local; i++)
+        if (!window_is_done(&c->of[i].w)) {
+            const double own = ti_window_wake(&c->of[i].w, now);
+            if (own < wake) wake = own;
+        }
+    return wake;
+}
+
+/* Is the switch there still? After a while without a sum it is asked. */
+static tithe_status look_around(client *c, double now, double *asked, double timeout, tithe_error *error)
+{
+    if (c->closed >= CLOSED)
+        return ti_fail(error, TITHE_E_PEER, 0, "The switch at %s is gone: start it again, and then this run.",
+                       c->where);
+    if (now > c->advanced + timeout)
+        return now > c->heard + timeout / 2
+                   ? ti_fail(error, TITHE_E_TIMEOUT, 0,
+                             "The switch at %s has not answered for %g seconds: is it still running?",
+                             c->where, timeout)
+                   : ti_fail(
+                         error, TITHE_E_TIMEOUT, 0,
+                         "The switch at %s is there, but another rank has sent it nothing for %g seconds.",
+                         c->where, timeout);
+    if (now < c->advanced + silence) return TITHE_OK; /* a signal is for the run, which ends after a step */
+    if (now > *asked + silence) {
+        send_small(c, 0, KIND_ASK);
+        *asked = now;
+    }
+    return stopped(c, error);
+}
+
+static tithe_status reduce(void *self, const agg_reduction *r, const uint8_t *const *up, uint8_t *down,
+                           double timeout, tithe_error *error)
+{
+    client *c = self;
+    if (!(timeout > 0)) timeout = DEFAULT_TIMEOUT;
+    c->r = r;
+    c->up = up;
+    c->down = down;
+    c->cut = reduction_cut(r, &c->limits);
+    for (unsigned i = 0; i < c->local; i++) ti_window_begin(&c->of[i].w, c->cut.packets);
+    double asked = c->heard = c->advanced = clock_now(), looked = asked;
+    tithe_status status = TITHE_OK;
+    double quiet = asked; /* since when nothing has come: waking up takes longer than a packet does */
+    while (!status && !is_done(c)) {
+        bool some = false;
+        for (unsigned i = 0; i < c->local; i++) send_chunks(c, i);
+        for (unsigned i = 0; i < c->local && !status; i++) status = receive(c, i, &some, error);
+        const double now = clock_now();
+        if (!status && (now > looked + look_every || c->closed)) {
+            status = look_around(c, now, &asked, timeout, error);
+            looked = now;
+        }
+        if (some) quiet = now;
+        if (!some && !status && now > quiet + spin && !is_done(c)) wait_until(c, next_wake(c, now));
+    }
+    c->r = NULL;
+    return status;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------- */
+
+static packet_limits limits(const void *self)
+{
+    const client *c = self;
+    return c->limits;
+}
+
+static void close_client(void *self)
+{
+    client *c = self;
+    if (!c) return;
+    for (unsigned i = 0; c->of && i < c->local; i++)
+        if (c->of[i].joined) send_small(c, i, KIND_LEAVE);
+    forget_ranks(c);
+    ti_seal_close(&c->seal);
+    free(c);
+}
+
+static const aggregator over_udp = {
+    .name = "udp",
+    .join = join,
+    .reduce = reduce,
+    .limits = limits,
+    .close = close_client,
+};
+
+tithe_status tithe_switch_attach(tithe_comm *comm, const tithe_switch_options *o, tithe_error *error)
+{
+    if (!comm || !o || o->size < sizeof *o || !o->address)
+        return ti_fail(error, TITHE_E_ARGUMENT, 0,
+                       "A group of ranks, options with their size in `size`, and an address are needed.");
+    client *c = calloc(1, sizeof *c);
+    if (!c) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for the way to a switch.");
+    c->stop = o->stop;
+    c->stop_context = o->stop_context;
+    tithe_status status = ti_net_resolve(o->address, &c->at, error);
+    if (!status) status = ti_seal_open(&c->seal, o->key, error);
+    if (status) {
+        close_client(c);
+        return status;
+    }
+    ti_net_write(&c->at, c->where);
+    ti_comm_attach(comm, &over_udp, c);
+    return TITHE_OK;
+}

@@ -1,0 +1,246 @@
+/* auto.c - the setting that reaches the end soonest: codec, level, scheme and collective at once.
+ *
+ * Under error compensation what is not sent is late, not lost. With a constant gradient g and T entries a step, entry j goes
+ * every theta/|g_j| steps, where theta is such that T of them go in a step, about |g|_1 / T. Weighed by its energy an entry is
+ *
+ *     tau = |g|_1^2 / (2 T |g|^2)
+ *
+ * steps old when it goes: half the number of entries that g is made of, over those that are sent. (The vector that is sent from
+ * holds what is old besides; the geometric mean of both numbers fits best.) The model is that many steps behind: once, not in
+ * every step. So with t(a) the seconds of a step and K steps to go, a run that goes on with setting a takes about
+ *
+ *     S(a) = t(a) (K + c (tau(a) - tau(now)) + d tau(a)^2 / K)
+ *
+ * seconds more; the last term is for what goes wrong where the lag is not small beside the way. K is not known: what is to
+ * come is taken to be as long as what was, and a little more. With S as flat as it is near its least, that does.
+ *
+ * How far the model really is behind can be measured: <g, e> is the loss that would be gained at once if nothing was kept, and
+ * over the loss that a step gains it is a number of steps. Divided by tau it is m, by which all tau are multiplied. Where the
+ * loss no longer falls because of what is late, m grows until more is sent. A measurement counts as far as it is sure. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/status.h"
+#include "tuner/search.h"
+
+enum { LOW, HIGH };
+static const tithe_param params[] = {
+    [LOW] = {.name = "low",
+             .doc = "lowest share of the numbers that may be sent",
+             .fallback = 1e-5,
+             .min = 1e-9,
+             .max = 1},
+    [HIGH] = {.name = "high",
+              .doc = "highest share, short of all of them",
+              .fallback = 0.25,
+              .min = 1e-9,
+              .max = 1},
+    {.name = NULL},
+};
+
+static const double AHEAD = 40, /* steps that are always to come */
+    PRICE = 0.25,               /* c: steps that one step of lag costs, */
+    FLOOR = 0.05,               /* d: and what its square does, over the steps to come */
+    STAY = 0.05,                /* what another setting must gain, */
+    STAY_MAX = 0.4,             /* and after many changes, each of which doubles it */
+    FORGETS = 100,              /* steps after which that is forgotten */
+    DENSE = 0.03,               /* and compression at all */
+    GUESS = 0.1,  /* share of its entries that a gradient is made of, before anybody has looked */
+    NEWEST = 0.3, /* weight of what was seen last */
+    M_MIN = 0.25, M_MAX = 100;
+
+/* What was seen, smoothed over check-ins. */
+typedef struct auto_state {
+    double seen; /* check-ins so far */
+    /* and squares of how far off they are */
+    double descent, descent_error, behind, behind_error;
+    double expected; /* lag at the same time, before m */
+    double m;
+    double restless,
+        changed; /* how often the link made it change its mind, lately, and in which step it did last */
+} auto_state;
+
+static tithe_status open(const tithe_codec *codec, size_t n, const double *values, void **state,
+                         tithe_error *error)
+{
+    (void)codec, (void)n;
+    if (values[LOW] > values[HIGH])
+        return ti_fail(error, TITHE_E_SPEC, 0, "auto:low=%g is above high=%g: take a lower one.", values[LOW],
+                       values[HIGH]);
+    auto_state *s = calloc(1, sizeof *s);
+    if (!s) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for a tuner.");
+    s->m = 1;
+    *state = s;
+    return TITHE_OK;
+}
+
+/* ---- how late things are ---------------------------------------------------------------------------------- */
+
+/* Steps that the model is behind under a setting, before m. */
+static double expected_lag(const tithe_view *v, const tithe_setting *a)
+{
+    const double spread = isnan(v->spread) ? GUESS * (double)v->n : sqrt(v->spread * v->spread_kept);
+    const double entries = fmax(1, a->keep * (double)v->n);
+    return a->lag + a->waits * spread / (2 * entries);
+}
+
+static double lag_of(const auto_state *s, const tithe_view *v, size_t place)
+{
+    return s->m * expected_lag(v, &v->settings[place]);
+}
+
+static double squared(double x)
+{
+    return x * x;
+}
+
+static void learn(auto_state *s, const tithe_view *v)
+{
+    if (isnan(v->descent) || isnan(v->behind)) return;
+    const double w = fmax(NEWEST, 1 / (1 + s->seen)), off = v->descent - s->descent;
+    s->seen += 1;
+    s->descent += w * off;
+    s->descent_error += w * (off * off - s->descent_error);
+    s->behind += w * (v->behind - s->behind);
+    s->behind_error += w * (squared(v->behind_error) - s->behind_error);
+    s->expected += w * (expected_lag(v, &v->settings[v->now]) - s->expected);
+    if (!(s->expected > 0.5) || s->seen < 2) return; /* too little is late to be measured */
+    const double independent = w / (2 - w);          /* the share of one in the error of a smoothed mean */
+    const double doubt =
+        independent * (s->behind_error / squared(s->behind) + s->descent_error / squared(s->descent));
+    double m = 1;
+    if (s->descent > 0)
+        m = fmin(M_MAX, fmax(s->behind, 0) / s->descent / s->expected);
+    else if (s->behind > 0)
+        m = M_MAX; /* nothing is gained while something waits */
+    s->m = fmax(M_MIN, 1 + (m - 1) / (1 + 4 * doubt));
+}
+
+/* ---- the choice ------------------------------------------------------------------------------------------- */
+
+/* Seconds to the end, if this setting is taken where the model is `behind` steps behind. */
+static double seconds_to_go(const auto_state *s, const tithe_view *v, size_t place, double ahead,
+                            double behind)
+{
+    const double lag = lag_of(s, v, place);
+    const double steps = fmax(ahead + PRICE * (lag - behind), ahead / 4) + FLOOR * lag * lag / ahead;
+    return v->seconds[place] * steps * (v->settings[place].whole ? 1 - DENSE : 1);
+}
+
+static size_t soonest(const auto_state *s, const tithe_view *v, double ahead, double behind)
+{
+    size_t best = 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < v->count; i++) {
+        const double here = seconds_to_go(s, v, i, ahead, behind);
+        if (here < least) best = i;
+        least = fmin(least, here);
+    }
+    return best;
+}
+
+/* Would nothing else be better even if nothing was late? */
+static bool is_settled(const auto_state *s, const tithe_view *v, size_t place)
+{
+    if (!(lag_of(s, v, place) < 1)) return false;
+    for (size_t i = 0; i < v->count; i++)
+        if (v->seconds[i] < (1 - STAY) * v->seconds[place]) return false;
+    return true;
+}
+
+static void explain(const auto_state *s, const tithe_view *v, double behind, tithe_order *order)
+{
+    const char *why = v->step == 0 ? "the first step" : v->fresh ? "what ranks saw" : "another link";
+    const double now = 1e3 * v->seconds[order->take], before = 1e3 * v->seconds[v->now];
+    const double lag = lag_of(s, v, order->take);
+    if (v->step == 0)
+        snprintf(order->reason, sizeof order->reason, "%s: %.3g ms a step, about %.2g steps late", why, now,
+                 lag);
+    else
+        snprintf(order->reason, sizeof order->reason,
+                 "%s: %.3g ms a step in place of %.3g, and %.2g steps late in place of %.2g", why, now,
+                 before, lag, behind);
+}
+
+/* What another setting must gain now: a network that moves to and fro around a point where two are even does not make it do so. */
+static double worth(const auto_state *s, const tithe_view *v)
+{
+    const double since = v->step - s->changed, left = fmax(0, s->restless - since / FORGETS);
+    double gain = STAY;
+    if (v->fresh) return gain;
+    for (unsigned i = 1; i <= left; i++) gain *= 2;
+    return fmin(gain, STAY_MAX);
+}
+
+static void note_change(auto_state *s, const tithe_view *v)
+{
+    s->restless = fmin(4, fmax(0, s->restless - (v->step - s->changed) / FORGETS) + 1);
+    s->changed = v->step;
+}
+
+static void steer(void *state, const tithe_view *v, tithe_order *order)
+{
+    auto_state *s = state;
+    if (v->step > 0 && v->fresh) learn(s, v);
+    const double ahead = v->step + AHEAD, behind = v->step > 0 ? lag_of(s, v, v->now) : 0;
+    const size_t best = soonest(s, v, ahead, behind);
+    const bool first = v->step == 0;
+    if (first || seconds_to_go(s, v, best, ahead, behind) <
+                     (1 - worth(s, v)) * seconds_to_go(s, v, v->now, ahead, behind)) {
+        order->take = best;
+        if (!first && !v->fresh) note_change(s, v);
+        explain(s, v, behind, order);
+    }
+    order->settled = is_settled(s, v, order->take);
+}
+
+static size_t hindsight(const void *state, const tithe_view *v)
+{
+    return soonest(state, v, fmax(1, v->step), 0);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------- */
+
+static size_t scratch(const tithe_codec *codec, size_t n)
+{
+    (void)codec, (void)n;
+    return 0;
+}
+
+enum { SAVED = sizeof(auto_state) / sizeof(double) };
+
+static size_t save(const void *state, double *numbers)
+{
+    const auto_state *s = state;
+    const double all[SAVED] = {s->seen,     s->descent, s->descent_error, s->behind, s->behind_error,
+                               s->expected, s->m,       s->restless,      s->changed};
+    for (size_t i = 0; numbers && i < SAVED; i++) numbers[i] = all[i];
+    return SAVED;
+}
+
+static void load(void *state, const double *numbers)
+{
+    *(auto_state *)state = (auto_state){.seen = numbers[0],
+                                        .descent = numbers[1],
+                                        .descent_error = numbers[2],
+                                        .behind = numbers[3],
+                                        .behind_error = numbers[4],
+                                        .expected = numbers[5],
+                                        .m = numbers[6],
+                                        .restless = numbers[7],
+                                        .changed = numbers[8]};
+}
+
+const tithe_tuner ti_tuner_auto = {
+    .name = "auto",
+    .summary = "codec, level, scheme and collective that reach the end soonest on the link as it is",
+    .params = params,
+    .scratch = scratch,
+    .open = open,
+    .close = free,
+    .steer = steer,
+    .hindsight = hindsight,
+    .save = save,
+    .load = load,
+};

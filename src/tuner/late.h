@@ -1,0 +1,50 @@
+/* late.h - how much may wait under error compensation, where what is not sent is not lost but late.
+ *
+ * CAT takes the level that maximises kept(T)/cost(T) as if an entry that does not go were gone. Under error compensation it
+ * goes later, grown meanwhile, so that one price buys a longer move. Let an entry grow by gamma g in each step, and gain
+ * g x - rho x^2 / (2 gamma) when it goes at last, with rho/gamma the curvature of the loss. Gained per step, less what it costs
+ * at the rate of the whole run, is most where rho x^2 / (2 gamma) is that cost. CAT's rate R counts x^2 / (2 gamma) as gained where
+ * g x is, which is too much by |x| / (2 gamma |g|). So entries go as long as a share r of what CAT counts is worth what CAT's best bargain costs:
+ *
+ *     rho = gamma <g_before - g, u> / |u|^2      u: the last update, of all ranks
+ *     r   = min(1, rho |x| / (gamma |g|))
+ *     R   = max kept(T)/cost(T), at Tc           plain CAT
+ *     T   = argmax over T <= Tc of r kept(T) - R cost(T), the smallest of equals
+ *
+ * with two reins. A message keeps up with the gradient: kept(T) >= 2 rho |x|^2, since an entry waits for about |x|^2 / kept(T)
+ * steps, and the gradient is another one after 1/rho of them. And a level changes little from step to step, down by at most a third
+ * and at most to twice as much: what has waited long must not go all at once, since it would be too long a step. It is a heuristic, and
+ * there is no proof: curvature is measured along u and not along what waits. Without a step before this one T is CAT's.
+ * docs/cat.md has what it gains. */
+#ifndef TUNER_LATE_H
+#define TUNER_LATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { LATE_NUMBERS = 4 };
+
+/* Of one rank, from step to step. */
+typedef struct late_memory {
+    float *g, *moved; /* n numbers each: the gradient of the step before, and the update that came of it */
+    /* What a checkpoint holds besides: was there a step before; <g, u> and |u|^2 of it; entries of the rank's message. */
+    double numbers[LATE_NUMBERS];
+    double energy; /* |x|^2 of this step */
+    /* Of this step, for the members of tithe_tuner_call. */
+    double lost, pace, before;
+} late_memory;
+
+bool ti_late_open(late_memory *m, size_t n); /* false: there is not enough memory */
+void ti_late_close(late_memory *m);
+void ti_late_forget(late_memory *m); /* as before the first step */
+
+/* Before a level is chosen: the gradient, and x = e + gamma g. */
+void ti_late_look(late_memory *m, const float *g, const float *x, double gamma, size_t n);
+/* After the step: what came of it, and how many entries the rank had sent. */
+void ti_late_learn(late_memory *m, const float *update, size_t entries, size_t n);
+
+/* The levels that follow one of `before` entries: at least, and at most. */
+double ti_late_min(double before);
+double ti_late_max(double before);
+
+#endif

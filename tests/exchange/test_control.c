@@ -1,0 +1,145 @@
+/* test_control.c - a tuner that steers, in an exchange: ranks that live apart choose the same, a step that is refused confuses nobody, and
+ * what the controller knows goes through a checkpoint. */
+#include "exchange/control.h"
+#include "exchange/group.h"
+
+enum { RANKS = 3, N = 5000, STEPS = 40 };
+static const double GAMMA = 0.1;
+
+static tithe_exchange *exchange_of(tithe_comm *comm, const char *options)
+{
+    tithe_exchange *ex = NULL;
+    tithe_error error = {0};
+    expect(!tithe_exchange_open(comm, options, N, &ex, &error), "%s", error.text);
+    return ex;
+}
+
+static void tell(tithe_exchange *ex, double latency, double bandwidth)
+{
+    tithe_error error = {0};
+    const tithe_link link = {.latency = latency, .bandwidth = bandwidth};
+    expect(!tithe_exchange_tell_link(ex, &link, 1e-3, &error), "%s", error.text);
+}
+
+static tithe_status step(tithe_exchange *ex, unsigned k, bool bad, float *update, double *due)
+{
+    tithe_error error = {0};
+    float *x = gradients_make(RANKS, N, k);
+    if (bad) x[(k % RANKS) * N + k] = NAN;
+    for (unsigned r = 0; r < RANKS; r++) {
+        expect(!tithe_exchange_put(ex, r, 0, x + (size_t)r * N, GAMMA, &error), "%s", error.text);
+        for (size_t i = 0; due && !bad && i < N; i++) due[i] += GAMMA * (double)x[r * N + i];
+    }
+    const tithe_status status = tithe_exchange_finish(ex, update, &error);
+    expect(status == (bad ? TITHE_E_SKIPPED : TITHE_OK), "step %u: %s", k, error.text);
+    free(x);
+    return status;
+}
+
+/* A slow link, a fast one, a slow one: what leaves is all that there was. */
+static void link_at(tithe_exchange *ex, unsigned k)
+{
+    if (k == 0 || k == 2 * STEPS / 3) tell(ex, 1e-2, 1e5);
+    if (k == STEPS / 3) tell(ex, 1e-5, 1e9);
+}
+
+static const char *setting_of(const tithe_exchange *ex)
+{
+    tithe_steering now = {.size = sizeof now};
+    assert_true(tithe_exchange_steering(ex, &now));
+    return now.options;
+}
+
+/* Every other step is refused; all that was taken and all that is kept is all that was to be sent, whatever the setting. */
+static void nothing_is_lost(void **state)
+{
+    (void)state;
+    static float update[N];
+    static double due[N], applied[N];
+    tithe_comm comm = ranks_here(RANKS);
+    tithe_exchange *ex = exchange_of(&comm, "tuner=auto;on-nonfinite=skip");
+    unsigned dense = 0, others = 0;
+    for (unsigned k = 0; k < STEPS; k++) {
+        link_at(ex, k);
+        if (k % 2) step(ex, 1000 + k, true, update, NULL);
+        step(ex, k, false, update, due);
+        *(strstr(setting_of(ex), "dense") ? &dense : &others) += 1;
+        const float *of_sums = tithe_exchange_server_residual(ex);
+        for (size_t i = 0; i < N; i++) {
+            double kept = of_sums ? (double)of_sums[i] : 0;
+            applied[i] += RANKS * (double)update[i];
+            for (unsigned r = 0; r < RANKS; r++) kept += (double)tithe_exchange_residual(ex, r)[i];
+            expect(fabs(applied[i] + kept - due[i]) < 1e-3, "step %u, %s: %g and %g of %g", k, setting_of(ex),
+                   applied[i], kept, due[i]);
+        }
+    }
+    expect(dense && others, "%u steps dense, %u others", dense, others);
+    tithe_exchange_free(ex);
+}
+
+/* A NaN gets into nothing that is remembered, and the first step that is taken is the first step. */
+static void refused_steps_are_no_steps(void **state)
+{
+    (void)state;
+    static float update[N], other[N];
+    tithe_comm comm = ranks_here(RANKS);
+    tithe_exchange *ex = exchange_of(&comm, "tuner=auto;codec=topk;on-nonfinite=skip;scheme=gather"),
+                   *plain = exchange_of(&comm, "tuner=auto;codec=topk;scheme=gather");
+    for (unsigned k = 0; k < STEPS; k++) {
+        link_at(ex, k);
+        link_at(plain, k);
+        if (k == 0) assert_string_equal(setting_of(ex), setting_of(plain));
+        if (k == 0 || k == 7) step(ex, 2000 + k, true, update, NULL);
+        step(ex, k, false, update, NULL);
+        step(plain, k, false, other, NULL);
+        if (k == 0) { /* from the first check-in on the number of the step counts, too */
+            expect(same_floats(update, other, N), "another update in step %u", k);
+        }
+        for (size_t i = 0; i < N; i++) expect(isfinite(update[i]), "step %u: %g", k, (double)update[i]);
+    }
+    tithe_exchange_free(ex);
+    tithe_exchange_free(plain);
+}
+
+/* Numbers that no run writes are refused; those of a run bring back its setting. */
+static void numbers_come_back(void **state)
+{
+    (void)state;
+    static float update[N];
+    tithe_comm comm = ranks_here(RANKS);
+    tithe_error error = {0};
+    tithe_exchange *ex = exchange_of(&comm, "tuner=auto"), *again = exchange_of(&comm, "tuner=auto");
+    for (unsigned k = 0; k < 20; k++) {
+        link_at(ex, k);
+        step(ex, k, false, update, NULL);
+    }
+    const size_t count = ti_control_save(ex, NULL);
+    double *numbers = calloc(count, sizeof *numbers), *back = calloc(count, sizeof *back);
+    assert_int_equal(ti_control_save(ex, numbers), count);
+    assert_int_equal(ti_control_save(again, NULL), count);
+    expect(!ti_control_load(again, numbers, 20, &error), "%s", error.text);
+    assert_string_equal(setting_of(again), setting_of(ex));
+    ti_control_save(again, back);
+    expect(memcmp(numbers, back, count * sizeof *back) == 0, "other numbers come back");
+    const double wrong[] = {-1, 0.5, 1e9, NAN, INFINITY};
+    for (size_t place = 0; place < 2; place++)
+        for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+            const double was = numbers[place];
+            numbers[place] = wrong[w];
+            expect(ti_control_load(again, numbers, 20, &error) == TITHE_E_CORRUPT, "%g at %zu is taken",
+                   wrong[w], place);
+            numbers[place] = was;
+        }
+    free(numbers);
+    free(back);
+    tithe_exchange_free(ex);
+    tithe_exchange_free(again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost),
+                                       cmocka_unit_test(refused_steps_are_no_steps),
+                                       cmocka_unit_test(numbers_come_back)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

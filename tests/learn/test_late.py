@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""cat:late=on through the command: the levels of whole runs against the same runs computed here, in plain Python by the formulas of
+src/tuner/late.h; the same bits over every transport, with any number of threads and after a checkpoint; and what it must not spoil."""
+import csv
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import tempfile
+
+from support import check, finish, mpirun, transports_here
+
+tithe = os.path.abspath(os.environ["TITHE"])
+data = os.environ.get("TITHE_DATA", "")
+
+
+def run(*options, before=()):
+    words = [*before, tithe, "train", "--no-optimum", *options, "--trace", "trace.csv", "--json", "-"]
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": os.getcwd()})
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise SystemExit(f"FAIL: {' '.join(words)}: {done.stderr}")
+    answer = json.loads(done.stdout)
+    with open("trace.csv", encoding="utf-8") as file:
+        answer["trace"] = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return answer
+
+
+# ---- the same run, computed here -----------------------------------------------------------------------------------
+
+def f32(value):
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def dot(a, b):
+    return math.fsum(x * y for x, y in zip(a, b))
+
+
+class Worker:
+    """The rule of one rank, by the book."""
+
+    def __init__(self, features):
+        self.e, self.g, self.before = [0.0] * features, None, 0
+
+    def level(self, g, gamma, moved, bits, sign):
+        """Entries that go, and that CAT would have sent."""
+        self.e = [f32(e + f32(gamma * v)) for e, v in zip(self.e, g)]
+        lost, pace, before = 1, 0, 0
+        if self.g and any(moved):
+            rho = min(1, max(1e-6, gamma * (dot(self.g, moved) - dot(g, moved)) / dot(moved, moved)))
+            lost = min(1, rho * math.hypot(*self.e) / (gamma * math.hypot(*g)))
+            pace, before = 2 * rho, self.before
+        self.g = g
+        order = sorted(range(len(g)), key=lambda i: -abs(self.e[i]))
+        s1, s2, kept, costs = 0.0, 0.0, [], []
+        for t, i in enumerate(order, 1):
+            s1, s2 = s1 + abs(self.e[i]), s2 + self.e[i] ** 2
+            kept.append(s1 * s1 / t if sign else s2)
+            costs.append(bits(t))
+        best = max(range(len(g)), key=lambda t: (kept[t] / costs[t] * (1 + 1e-13), -t))
+        rate, late = kept[best] / costs[best], best
+        if before:
+            limit = min(best + 1, max(before + 1, 2 * before))
+            least = min(limit, math.ceil(before / 1.5))
+            allowed = [t for t in range(least - 1, limit) if kept[t] >= pace * s2 or t + 1 == limit]
+            late = max(allowed, key=lambda t: lost * kept[t] - rate * costs[t])
+        mean = math.fsum(abs(self.e[i]) for i in order[:late + 1]) / (late + 1)
+        sent = [0.0] * len(g)
+        for i in order[:late + 1]:
+            sent[i] = math.copysign(f32(mean), self.e[i]) if sign else self.e[i]
+        self.sent, self.before = sent, late + 1
+        self.e = [f32(e - q) for e, q in zip(self.e, sent)]
+        return late + 1, best + 1
+
+
+def make_data(rows, features, seed):
+    rng = random.Random(seed)
+    planted = [rng.gauss(0, 1) for _ in range(features)]
+    made = []
+    for _ in range(rows):
+        row = {i: f32(rng.gauss(0, 1) / (1 + i)) for i in range(features) if rng.random() < 0.6}
+        made.append((1 if sum(planted[i] * v for i, v in row.items()) + 0.3 * rng.gauss(0, 1) > 0 else -1, row))
+    with open("small.svm", "w", encoding="ascii") as out:
+        for label, row in made:
+            out.write(f"{label:+d} " + " ".join(f"{i + 1}:{v!r}" for i, v in row.items()) + "\n")
+    return made
+
+
+def slope(rows, x, l2, share):
+    g = [l2 * v for v in x]
+    for label, row in rows:
+        factor = -share * label / (1 + math.exp(label * sum(v * x[i] for i, v in row.items())))
+        for i, v in row.items():
+            g[i] += factor * v
+    return [f32(v) for v in g]
+
+
+def compute(rows, features, workers, gamma, l2, steps, bits, sign):
+    """Levels of each step: least and most of the ranks, and how often waiting made a difference."""
+    x, ranks, moved = [0.0] * features, [Worker(features) for _ in range(workers)], [0.0] * features
+    parts = [rows[len(rows) * w // workers:len(rows) * (w + 1) // workers] for w in range(workers)]
+    levels, waited = [], 0
+    for _ in range(steps):
+        own = [r.level(slope(part, x, l2, workers / len(rows)), gamma, moved, bits, sign) for r, part in zip(ranks, parts)]
+        moved = [f32(math.fsum(r.sent[i] for r in ranks) / workers) for i in range(features)]
+        x = [a - b for a, b in zip(x, moved)]
+        levels.append((min(o[0] for o in own), max(o[0] for o in own)))
+        waited += sum(late < cat for late, cat in own)
+    return levels, waited
+
+
+def known_answers():
+    rows, features, l2, steps, waited = make_data(60, 24, 1), 24, 0.01, 25, 0
+    index = math.ceil(math.log2(features))
+    for workers in (1, 3):
+        for name, sign, entry, once in (("topk|raw", False, 32 + index, 0), ("topk|sign", True, 1 + index, 32)):
+            for overhead in (8, 200):
+                answer = run("--data", "small.svm", "--features", str(features), "--l2", str(l2), "--workers", str(workers), "--split",
+                             "contiguous", "--codec", name, "--tuner", "cat:late=on", "--count", "paper", "--cost",
+                             f"affine:c0={overhead},c1=1", "--steps", str(steps))
+                seen = [(int(float(r["level_least"])), int(float(r["level_most"]))) for r in answer["trace"][1:]]
+                gamma = f32(float(answer["trace"][1]["step_size"]))
+                levels, more = compute(rows, features, workers, gamma, l2, steps, lambda t: overhead + once + t * entry, sign)
+                waited += more
+                check(seen == levels, f"{name}, {workers} workers, overhead {overhead}: levels {seen} instead of {levels}")
+    print(f"known answers: waiting made a difference {waited} times")
+    check(waited > 50, f"nothing waits: {waited}")
+
+
+# ---- the same bits ---------------------------------------------------------------------------------------------------
+
+def same_bits(transports):
+    for more in ([], ["--level", "shared"], ["--bucket", "4kB"], ["--downlink", "topk|sign", "--downlink-feedback", "ec"]):
+        options = ["--data", "rcv1-like:scale=0.02", "--workers", "3", "--codec", "topk|sign", "--tuner", "cat:late=on", "--cost", "bits",
+                   "--l2", "1e-3", *more]
+        whole = run(*options, "--steps", "9")
+        run(*options, "--steps", "4", "--checkpoint", "part")
+        others = {"after a checkpoint": run("--resume", "part", "--steps", "9"),
+                  "on two threads": run(*options, "--steps", "9", "--threads", "2")}
+        if "zmq" in transports:
+            others["over zmq"] = run(*options, "--steps", "9", "--transport", "zmq", "--local", "3")
+            run(*options, "--steps", "5", "--transport", "zmq", "--local", "3", "--checkpoint", "part")
+            others["from zmq to one process"] = run("--resume", "part", "--steps", "9", "--transport", "inproc")
+        if "mpi" in transports:
+            others["over mpi"] = run(*options, "--steps", "9", "--transport", "mpi", before=mpirun(3))
+        for what, other in others.items():
+            for key in ("model_hash", "uplink_bytes", "cost"):
+                check(other[key] == whole[key], f"{more}, {what}: {key} is {other[key]} instead of {whole[key]}")
+
+
+# ---- what it must not spoil --------------------------------------------------------------------------------------------
+
+def goals():
+    """Noise makes it careful, so a run with mini-batches is as good as CAT's; and the target where a more daring rule ends far away."""
+    options = ["--data", "w8a-like:scale=0.05", "--workers", "4", "--codec", "topk|sign", "--estimator", "minibatch", "--batch", "32",
+               "--steps", "300", "--cost", "bits"]
+    late, plain = (run(*options, "--tuner", tuner) for tuner in ("cat:late=on", "cat"))
+    check(late["loss"] <= 1.02 * plain["loss"], f"mini-batches: loss {late['loss']} instead of {plain['loss']}")
+    goal = ["--data", "rcv1-like:scale=0.05", "--workers", "4", "--split", "sorted", "--codec", "topk|sign", "--l2", "1e-4", "--cost", "bits",
+            "--target-loss", "0.3", "--steps", "3000"]
+    late, plain = (run(*goal, "--tuner", tuner) for tuner in ("cat:late=on", "cat"))
+    check(late["target_reached"] and late["cost"] <= 1.15 * plain["cost"], f"sorted: {late['cost']} for {late['loss']}, CAT {plain['cost']}")
+    if data:
+        answer = run("--data", "rcv1-1k", "--codec", "topk|sign", "--l2", "1e-4", "--cost", "bits", "--target-loss", "0.3", "--tuner",
+                     "cat:late=on")
+        check(answer["target_reached"] and answer["cost"] < 0.85 * 21664, f"rcv1-1k: {answer['cost']} bits, CAT pays 21,664")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as room:
+        os.chdir(room)
+        known_answers()
+        same_bits(transports_here())
+        goals()
+        os.chdir("/")
+    finish()
+
+
+main()

@@ -1,0 +1,9 @@
+/* slow_lossy_udp.c - a million packets, of which some are lost (million.h), to the backend 'udp'. */
+#include "switch/million.h"
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_million_packets)};
+    const int skipped = backend_take("udp");
+    return skipped ? skipped : cmocka_run_group_tests(tests, NULL, NULL);
+}
