@@ -13,8 +13,7 @@ from support import HANG, NEVER, check, connections, finish, free_port, happens,
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp(prefix="p", dir="/tmp")  # a short path: a socket lives in it
-environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", TMPDIR=folder, OMPI_ALLOW_RUN_AS_ROOT="1",
-                   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+environment = dict(os.environ, XDG_CACHE_HOME=folder + "/cache", TMPDIR=folder)
 
 
 def start(*arguments, before=()):

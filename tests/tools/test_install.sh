@@ -5,7 +5,6 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix archives=$work/archives
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cc=${CC:-cc}
 strict='-Wall -Wextra -Wpedantic -Werror'
 

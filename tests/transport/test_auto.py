@@ -12,7 +12,7 @@ from support import HANG, check, finish, mpirun, transports_here
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
-environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1", XDG_CACHE_HOME=folder)
+environment = dict(os.environ, TITHE_THREADS="1", XDG_CACHE_HOME=folder)
 DATA = "--data gen:sparse:rows=420,features=3000,density=0.02 --no-optimum --steps 40".split()
 COUNTS = (2, 3, 4, 7)
 

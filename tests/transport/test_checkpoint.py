@@ -13,7 +13,7 @@ from support import HANG, NEVER, check, finish, free_port, happens, mpirun, tran
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
-environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
+environment = dict(os.environ, TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = folder
 DATA = ["--data", "a9a-like:scale=0.03"]
 WORKERS = 3

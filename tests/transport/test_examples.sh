@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Programs with an MPI of their own that replace MPI_Allreduce by Tithe: built against the installed tree, and run.
 set -euo pipefail
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 skip() # reason
 {

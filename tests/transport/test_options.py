@@ -10,7 +10,7 @@ from support import check, finish, free_port, mpirun, transports_here
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
-environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
+environment = dict(os.environ, TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = folder
 RUN = ["--data", "a9a-like:scale=0.03", "--codec", "topk:keep=0.1", "--steps", "5", "--deadline", "60"]
 PATIENCE = 50  # seconds: less than the deadline, so who waits for that is found out

@@ -30,7 +30,7 @@ def train(data, ranks, transport, *more):
     start = {"inproc": [tithe, "train", "--workers", str(ranks)], "mpi": [*mpirun(ranks), tithe, "train", "--transport", "mpi"],
              "zmq": [tithe, "train", "--transport", "zmq", "--local", str(ranks)]}[transport]
     with tempfile.TemporaryDirectory() as cache:
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1", XDG_CACHE_HOME=cache)
+        environment = dict(os.environ, TITHE_THREADS="1", XDG_CACHE_HOME=cache)
         done = subprocess.run([*start, "--data", data, "--steps", "2", "--codec", "natural", *more, "--json", "-"], capture_output=True,
                               text=True, timeout=HANG, env=environment, check=False)
     check(done.returncode == 0, f"{data}, {ranks} over {transport}: exit {done.returncode}: {done.stderr.strip()[-300:]}")

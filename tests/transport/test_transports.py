@@ -12,7 +12,7 @@ import tempfile
 from support import HANG, NEVER, begins, check, finish, free_port, happens, mpirun, transports_here
 
 tithe = os.environ["TITHE"]
-environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1")
+environment = dict(os.environ, TITHE_THREADS="1")
 environment["XDG_CACHE_HOME"] = tempfile.mkdtemp()
 DATA = ["--data", "a9a-like:scale=0.03"] # 977 rows
 WEIGHTS = os.path.join(environment["XDG_CACHE_HOME"], "weights")

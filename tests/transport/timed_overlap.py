@@ -10,7 +10,7 @@ from support import HANG, check, finish, has_mpirun, mpirun
 
 tithe = os.environ["TITHE"]
 folder = tempfile.mkdtemp()
-environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TITHE_THREADS="1", XDG_CACHE_HOME=folder)
+environment = dict(os.environ, TITHE_THREADS="1", XDG_CACHE_HOME=folder)
 WAYS = {"inproc": ["--workers", "2"], "mpi": ["--transport", "mpi", "--workers", "2"], "zmq": ["--transport", "zmq", "--local", "2"]}
 
 for name, way in WAYS.items():
