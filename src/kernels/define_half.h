@@ -88,8 +88,8 @@ static inline void define_sign_add(const uint8_t *signs, size_t n, float value, 
     for (size_t i = 0; i < n; i++) y[i] += choice[signs[i / 8] >> i % 8 & 1];
 }
 
-#define DEFINE_HALF                                                                          \
-    .f16_encode = define_f16_encode, .f16_add = define_f16_add, .bf16_add = define_bf16_add, \
-    .sign_encode = define_sign_encode, .sign_add = define_sign_add
+#define DEFINE_HALF                                                                                \
+    .f16_encode = define_f16_encode, .f16_add = define_f16_add, .bf16_encode = define_bf16_encode, \
+    .bf16_add = define_bf16_add, .sign_encode = define_sign_encode, .sign_add = define_sign_add
 
 #endif
