@@ -15,5 +15,5 @@ foreach(file ${files})
     string(APPEND table "    {\"${name}\", part_${i}, sizeof part_${i} - 1},\n")
     math(EXPR i "${i} + 1")
 endforeach()
-file(WRITE ${OUT} "/* Made from web/ by tools/cmake/embed.cmake. */\n#include \"report/parts.h\"\n\n"
+file(WRITE ${OUT} "/* Made from src/report/web/ by tools/cmake/embed.cmake. */\n#include \"report/parts.h\"\n\n"
                   "${arrays}\nconst web_part ti_web_parts[] = {\n${table}    {0, 0, 0},\n};\n")
