@@ -11,14 +11,11 @@ series, beside it the fastest, and a ratio the median over the series of the rat
 import argparse
 import json
 import os
-import socket
 import statistics
-import subprocess
 
-from lab import in_lab, take_precedence
+from lab import run, take_precedence
 
 RING = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_allreduce_algorithm": "4"}
-MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 here = os.path.dirname(os.path.abspath(__file__))
 parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1][7:], description=__doc__)
 parser.add_argument("--ranks", default="2,4")
@@ -32,24 +29,6 @@ parser.add_argument("--json")
 wanted = parser.parse_args()
 take_precedence()
 over_mpi, steps = (os.path.abspath(os.path.join(wanted.build, "tests", name)) for name in ("bench_exchange_mpi", "bench_exchange_steps"))
-
-
-def on_loopback(ranks, transport, command):
-    environment = dict(os.environ, **MPI)
-    if transport == "mpi":
-        start = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
-        text = subprocess.run([*start, *command], capture_output=True, text=True, env=environment, check=True, timeout=900).stdout
-        return json.loads(text)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        endpoint = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
-    roles = [["--role", "server", "--listen", endpoint]] + [["--role", "worker", "--connect", endpoint]] * ranks
-    running = [subprocess.Popen([*command, *role], stdout=subprocess.PIPE, text=True) for role in roles]
-    return json.loads("".join(process.communicate(timeout=900)[0] for process in running))
-
-
-def run(network, ranks, transport, command):
-    return on_loopback(ranks, transport, command) if network == "loopback" else in_lab(network, ranks, transport, command)
 
 
 def measure(network, ranks, n, row):

@@ -1,10 +1,12 @@
-"""Runs a program on the hosts of a network that tools/netlab makes."""
+"""Runs a program on the hosts of a network that tools/netlab makes, or on this machine's loopback."""
 import json
 import os
 import shlex
+import socket
 import subprocess
 import sys
 
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 # Congestion control that fills the link, no more of a message in the socket than is about to leave, and a window that does not
 # close between two steps (docs/plan.md says what happens without).
 SETTINGS = {"net.ipv4.tcp_congestion_control": "reno", "net.ipv4.tcp_notsent_lowat": "131072", "net.ipv4.tcp_slow_start_after_idle": "0"}
@@ -25,6 +27,25 @@ def in_lab(network, hosts, transport, command, settings=SETTINGS, inside=None):
         if done.returncode == 0 and start >= 0:
             return json.loads(done.stdout[start:])
     sys.exit(f"{os.path.basename(sys.argv[0])}: {shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()[-500:]}")
+
+
+def on_loopback(ranks, transport, command):
+    """The same, with one process for each rank here, over TCP."""
+    if transport == "mpi":
+        start = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
+        text = subprocess.run([*start, *command], capture_output=True, text=True, env=dict(os.environ, **MPI), check=True, timeout=900).stdout
+        return json.loads(text)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        endpoint = f"tcp://127.0.0.1:{probe.getsockname()[1]}"
+    roles = [["--role", "server", "--listen", endpoint]] + [["--role", "worker", "--connect", endpoint]] * ranks
+    running = [subprocess.Popen([*command, *role], stdout=subprocess.PIPE, text=True) for role in roles]
+    return json.loads("".join(process.communicate(timeout=900)[0] for process in running))
+
+
+def run(network, ranks, transport, command):
+    """On the loopback, or in_lab."""
+    return on_loopback(ranks, transport, command) if network == "loopback" else in_lab(network, ranks, transport, command)
 
 
 def take_precedence():

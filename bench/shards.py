@@ -3,17 +3,19 @@
 
 usage: bench/shards.py [--hosts 4,8] [--rates 100mbit,1000mbit] [--transports mpi,zmq] [--n 2^22] [--steps 5] [--build build] [--json FILE]
 
-A row is the median of a few steps (bench/exchange_steps.c), each from its start on all hosts to its end on the last one, and what
-that is of the dense ring on the same network and transport. Needs root, as namespaces do."""
+A rate may also be none, links as fast as they go, or loopback, without hosts. A row is the median of a few steps
+(bench/exchange_steps.c), each from its start on all hosts to its end on the last one, and what that is of the dense ring on the
+same network and transport. Needs root, as namespaces do."""
 import argparse
 import json
 import os
 import statistics
 
-from lab import in_lab, take_precedence
+from lab import run, take_precedence
 
 ROWS = [("dense", "ring", "raw"), ("shards", "auto", "natural"), ("shards", "auto", "bf16"),
-        ("shards", "auto", "dither:s=7,p=inf,bucket=128"), ("shards", "auto", "dither:s=127,p=inf,bucket=128")]
+        ("shards", "auto", "dither:s=7,p=inf,bucket=128"), ("shards", "auto", "dither:s=127,p=inf,bucket=128"),
+        ("shards", "auto", "dither:s=127,p=inf,bucket=512")]
 
 here = os.path.dirname(os.path.abspath(__file__))
 parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1][7:], description=__doc__)
@@ -32,7 +34,7 @@ n = 1 << int(wanted.n[2:]) if wanted.n.startswith("2^") else int(wanted.n)
 
 def measure(rate, hosts, transport, scheme, collective, codec):
     command = [program, transport, scheme, collective, codec, str(n), str(wanted.steps), "--workers", str(hosts)]
-    return statistics.median(in_lab(rate, hosts, transport, command)["seconds"])
+    return statistics.median(run(rate, hosts, transport, command)["seconds"])
 
 
 answers = []

@@ -150,6 +150,7 @@ static cJSON *row_json(const tithe_plan_row *row)
     json_number(json, "network_seconds", row->network_seconds);
     json_number(json, "codec_seconds", row->codec_seconds);
     json_number(json, "seconds", row->seconds);
+    if (plan_crowds(row)) json_number(json, "network_seconds_most", row->network_most);
     json_text(json, "options", plan_flags(row).text);
     return json;
 }
@@ -179,12 +180,19 @@ static void print_plan(const tithe_plan_request *q, const tithe_plan_row *rows, 
            q->link.points ? "; messages as measured" : "");
     const size_t count = tithe_plan_rows(q);
     printf("  %-8s %-10s %7s %12s %12s %12s\n", "scheme", "over", "keep", "transfer", "codec", "in all");
-    for (size_t i = 0; i < count; i++)
-        printf("%s %-8s %-10s %7.*g %12s %12s %12s%s%s\n", i == plan->winner ? ">" : " ", rows[i].scheme,
+    bool crowds = false;
+    for (size_t i = 0; i < count; i++) {
+        printf("%s %-8s %-10s %7.*g %12s %12s %12s%s%s%s\n", i == plan->winner ? ">" : " ", rows[i].scheme,
                rows[i].collective, rows[i].codec ? 3 : 6, rows[i].keep,
                amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
                amount_time(rows[i].seconds).text, rows[i].codec ? "  " : "",
-               rows[i].codec ? rows[i].codec : "");
+               rows[i].codec ? rows[i].codec : "", plan_at_most(&rows[i]).text);
+        crowds = crowds || plan_crowds(&rows[i]);
+    }
+    if (crowds)
+        printf("\nAt most: where all that a worker sends lies in the part of one. Otherwise it lies in all "
+               "parts "
+               "alike.\n");
     const tithe_plan_row *w = &rows[plan->winner], *d = &rows[plan->dense];
     if (plan->winner == plan->dense)
         printf("\nCompression does not pay: dense over %s takes %s, and nothing else is faster.\n",

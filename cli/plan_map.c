@@ -135,6 +135,20 @@ plan_sentence plan_flags(const tithe_plan_row *row)
     return line;
 }
 
+bool plan_crowds(const tithe_plan_row *row)
+{
+    return row->network_most > row->network_seconds;
+}
+
+plan_sentence plan_at_most(const tithe_plan_row *row)
+{
+    plan_sentence line = {""};
+    if (plan_crowds(row))
+        snprintf(line.text, sizeof line.text, ", at most %s",
+                 amount_time(row->network_most + row->codec_seconds).text);
+    return line;
+}
+
 plan_sentence plan_break_even(const tithe_plan *plan)
 {
     plan_sentence line;
@@ -211,11 +225,11 @@ static void add_rows(page *p, const tithe_plan_row *rows, size_t count, const ti
     for (size_t i = 0; i < count; i++)
         add(p,
             "<tr%s title=\"tithe train "
-            "%s\"><td>%s</td><td>%s</td><td>%g%s%s</td><td>%s</td><td>%s</td><td>%s</td></tr>",
+            "%s\"><td>%s</td><td>%s</td><td>%g%s%s</td><td>%s</td><td>%s</td><td>%s%s</td></tr>",
             i == plan->winner ? " class=\"winner\"" : "", plan_flags(&rows[i]).text, rows[i].scheme,
             rows[i].collective, rows[i].keep, rows[i].codec ? " " : "", rows[i].codec ? rows[i].codec : "",
             amount_time(rows[i].network_seconds).text, amount_time(rows[i].codec_seconds).text,
-            amount_time(rows[i].seconds).text);
+            amount_time(rows[i].seconds).text, plan_at_most(&rows[i]).text);
     add(p, "</table>");
 }
 

@@ -26,6 +26,9 @@ typedef struct plan_sentence {
 } plan_sentence;
 /* Behind `tithe train`, for such a step. */
 plan_sentence plan_flags(const tithe_plan_row *row);
+/* Does its time depend on where the largest entries lie? ", at most 20 ms", with the codec; nothing where it does not. */
+bool plan_crowds(const tithe_plan_row *row);
+plan_sentence plan_at_most(const tithe_plan_row *row);
 /* Where compression pays. */
 plan_sentence plan_break_even(const tithe_plan *plan);
 void plan_map_print(const plan_map *map, const tithe_plan_request *request);

@@ -51,6 +51,7 @@ typedef struct tithe_step_shape {
     double share, shares;   /* the longest frame to an owner, and all of them together; */
     double share_frames;    /* how many that are */
     bool heads, back_heads; /* lengths go ahead of frames, to the owners and back */
+    bool crowded; /* for `foretell`: all that a rank sends lies in one part; otherwise in all alike */
     /* where a switch sums */
     unsigned reductions;
     tithe_reduced reduced[TITHE_REDUCTIONS];

@@ -40,7 +40,10 @@ typedef struct tithe_plan_row {
     double codec_seconds;   /* encoding, and decoding what arrives */
     double network_seconds; /* the transfer alone */
     double seconds;         /* with the codec */
-    char options[256];      /* that make such a step, as for tithe_exchange_open */
+    /* Where ranks own parts and top-k is chosen over all of them, network_seconds is for entries that lie in all parts alike, and
+     * this for all of a rank's in one part, the most that it can take. Elsewhere the two are the same. */
+    double network_most;
+    char options[256]; /* that make such a step, as for tithe_exchange_open */
 } tithe_plan_row;
 
 typedef struct tithe_plan_request {

@@ -54,9 +54,8 @@ static size_t begin(const reduction *r, unsigned part)
     return tithe_part_begin(r->n, r->parts, part);
 }
 
-static void take(const reduction *r, float *mine, const float *theirs, size_t from, size_t to, bool add)
+static void take(float *mine, const float *theirs, size_t from, size_t to, bool add)
 {
-    (void)r;
     if (add)
         ti_kernels()->add_scaled(mine + from, theirs, 1, to - from);
     else
@@ -142,7 +141,7 @@ static tithe_status receive_round(const reduction *r, unsigned round, double sta
         if (timed)
             ti_link_round(comm, coll_part(r->n, r->parts, 0) * sizeof(float), (to - from) * sizeof(float),
                           start);
-        take(r, r->vectors[i], theirs, from, to, m.add);
+        take(r->vectors[i], theirs, from, to, m.add);
     }
     return ti_comm_flush(comm, error);
 }

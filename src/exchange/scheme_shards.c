@@ -261,38 +261,6 @@ static tithe_status hand_out_at_once(tithe_exchange *ex, float *update, tithe_er
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
-/* Of the frames to the owners, as far as they are known here: how long the longest of a turn is, on average, and all
- * of them together. At once, it is what the busiest link carries that counts. */
-static void describe(tithe_exchange *ex)
-{
-    const shards *s = ex->own;
-    const tithe_comm *comm = ex->config.comm;
-    tithe_step_shape *shape = &ex->shape;
-    const bool by_rank = comm->local < s->count; /* of ranks here and of parts, go through the fewer */
-    double longest = 0;
-    shape->shares = shape->share_frames = 0;
-    for (unsigned turn = 1; turn < comm->size; turn++) {
-        double here = 0;
-        for (unsigned i = 0; i < (by_rank ? comm->local : s->count); i++) {
-            const unsigned from = by_rank ? comm->first + i : (s->owner[i] + comm->size - turn) % comm->size;
-            const unsigned p = by_rank ? s->part[(from + turn) % comm->size] : i;
-            if (p == s->count || !comm_is_local(comm, from)) continue;
-            const unsigned local = from - comm->first;
-            const bool put = ex->workers[local].state == WORKER_PUT;
-            const double bytes = put ? (double)s->up.info[local * s->count + p].bytes : 0;
-            here = fmax(here, bytes);
-            shape->shares += bytes;
-            shape->share_frames += put;
-        }
-        longest += here;
-    }
-    shape->share = comm->size > 1 ? longest / (comm->size - 1.0) : 0;
-    shape->owners = s->count;
-    shape->heads = s->heads;
-    shape->back_heads = !s->back.fixed;
-    shape->parts.lengths = ex->lengths;
-}
-
 static void count(tithe_exchange *ex)
 {
     const shards *s = ex->own;
@@ -344,63 +312,18 @@ static tithe_status exchange_remote(tithe_exchange *ex, float *update, tithe_err
     return turns ? pass_around(ex, update, error) : hand_out_at_once(ex, update, error);
 }
 
-/* To the owners: in turns, ahead of all but the first a byte where parts are long; or in one round. */
-static void scatter_rounds(const tithe_step_shape *shape, bool turns, tithe_rounds *list)
-{
-    const double others = shape->ranks - 1.0, offered = others * shape->owners;
-    const double head = shape->heads ? HEAD_BYTES : 0;
-    const double sent = shape->shares + head * offered;
-    const double messages = shape->share_frames + (shape->heads ? offered : 0);
-    if (turns) {
-        tithe_rounds_add(list, (tithe_round){others, shape->share + head, sent, messages, TITHE_ALL_SEND});
-        if (!ti_direct_in_turns(shape->ranks, (size_t)shape->n)) return;
-        const double told = others - 1;
-        tithe_rounds_add(list,
-                         (tithe_round){told, 1, told * shape->owners, told * shape->owners, TITHE_ALL_SEND});
-        return;
-    }
-    tithe_rounds_add(list, (tithe_round){1, others * (shape->share + head), sent, messages, TITHE_ALL_SEND});
-}
-
-static void back_rounds(const tithe_step_shape *shape, bool turns, tithe_rounds *list)
-{
-    const double others = shape->ranks - 1.0, head = shape->back_heads ? HEAD_BYTES : 0;
-    if (turns) {
-        const tithe_blocks lengths = {.count = shape->ranks, .length = HEAD_BYTES};
-        if (shape->back_heads) shape->collective->gather_rounds(&lengths, list);
-        shape->collective->gather_rounds(&shape->parts, list);
-        return;
-    }
-    const double all = tithe_blocks_sum(&shape->parts, 0, shape->ranks) + head * shape->owners;
-    const double busiest = others * (tithe_blocks_max(&shape->parts) + head);
-    tithe_rounds_add(list,
-                     (tithe_round){1, busiest, others * all,
-                                   others * shape->owners * (shape->back_heads ? 2 : 1), TITHE_ALL_SEND});
-}
-
-static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
-{
-    const bool turns = shape->collective->gather != NULL;
-    if (shape->ranks > 1) {
-        scatter_rounds(shape, turns, list);
-        back_rounds(shape, turns, list);
-    }
-    list->encoded += 1 + 1.0 / shape->ranks; /* all parts, and the sum of its own */
-    list->decoded += 2;                      /* its part of all ranks, and all parts of the update */
-}
-
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     const tithe_status status =
         exchange_is_remote(ex) ? exchange_remote(ex, update, error) : exchange_here(ex, update, error);
     if (status || is_refused(ex)) return status;
     list_blocks(ex);
-    describe(ex);
+    ti_shards_describe(ex);
     count(ex);
     if (exchange_is_remote(ex)) return TITHE_OK;
     tithe_rounds list;
     tithe_rounds_start(&list);
-    rounds(&ex->shape, &list);
+    ti_shards_rounds(&ex->shape, &list);
     ti_coll_count(ex->config.comm, &list);
     return TITHE_OK;
 }
@@ -421,5 +344,5 @@ const tithe_scheme ti_scheme_shards = {
     .close = ti_shards_close,
     .run = run,
     .foretell = ti_shards_foretell,
-    .rounds = rounds,
+    .rounds = ti_shards_rounds,
 };

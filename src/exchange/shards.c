@@ -80,15 +80,37 @@ static double foretell_length(const tithe_codec *codec, size_t part, size_t n)
     return (double)tithe_codec_length(&at, part, ti_codec_stated_count(&at, part), TITHE_EXCHANGE);
 }
 
+/* How many of the whole vector are the largest that go; 0: each part has a level of its own. */
+static size_t top_of(const tithe_codec *codec, const tithe_tuner *tuner, size_t n)
+{
+    if (!codec->selector->told || !codec->has_level || tuner->tunes) return 0;
+    const size_t k = ti_codec_stated_count(codec, n);
+    return k < n ? k : 0;
+}
+
+/* With as many of the largest as fit. A part that goes whole needs no indices, so that one entry less may take more. */
+static double crowded_length(const tithe_codec *codec, size_t part, size_t top)
+{
+    const size_t most = top < part ? top : part;
+    const tithe_codec at = ti_codec_at(codec, (double)most);
+    const size_t length = tithe_codec_length(&at, part, most, TITHE_EXCHANGE);
+    const size_t other = tithe_codec_length(&at, part, most == part ? most - 1 : most, TITHE_EXCHANGE);
+    return (double)(length > other ? length : other);
+}
+
 void ti_shards_foretell(const tithe_exchange_config *config, size_t n, tithe_step_shape *shape)
 {
     const tithe_codec *back = config->downlink ? config->downlink : config->codec;
     const size_t grain = grain_of(config->codec, n), longest = longest_part(n, grain, shape->ranks);
+    const size_t top = shape->crowded ? top_of(config->codec, config->tuner, n) : 0;
+    const size_t top_back = top ? top_of(back, config->tuner, n) : 0;
     shape->owners = owners_of(n, grain, shape->ranks);
-    shape->share = foretell_length(config->codec, longest, n);
+    shape->share =
+        top ? crowded_length(config->codec, longest, top) : foretell_length(config->codec, longest, n);
     shape->share_frames = (shape->ranks - 1.0) * shape->owners;
     shape->shares = shape->share * shape->share_frames;
-    shape->parts.length = foretell_length(back, longest, n);
+    shape->parts.length =
+        top_back ? crowded_length(back, longest, top_back) : foretell_length(back, longest, n);
     shape->heads = !fixed_length(config->codec, longest, n);
     shape->back_heads = !fixed_length(back, longest, n);
 }
@@ -127,15 +149,6 @@ static bool make_frame(const shards *s, const shard_frames *way, exchange_worker
     return enough;
 }
 
-/* How many of the whole vector are the largest that go; 0: each part has a level of its own. */
-static size_t top_of(const exchange_way *way)
-{
-    const tithe_codec *codec = way->codec;
-    if (!codec->selector->told || !codec->has_level || way->tuner->tunes) return 0;
-    const size_t k = ti_codec_stated_count(codec, way->n);
-    return k < way->n ? k : 0;
-}
-
 static bool make_room(tithe_exchange *ex, shards *s)
 {
     const tithe_comm *comm = ex->config.comm;
@@ -148,9 +161,11 @@ static bool make_room(tithe_exchange *ex, shards *s)
     if (!enough) return false;
     lay_out(s, ex->n, grain_of(ex->config.codec, ex->n), comm->size);
     s->mine = comm->first < comm->size ? s->part[comm->first] : s->count;
-    const size_t top = top_of(&ex->up); /* owners answer by what they were sent */
+    const size_t top = top_of(ex->up.codec, ex->up.tuner, ex->n);
+    const size_t top_back =
+        top ? top_of(ex->down.codec, ex->down.tuner, ex->n) : 0; /* by what they were sent */
     enough = lay_out_frames(s, ex->up.codec, ex->n, comm->local, top, &s->up) &&
-             lay_out_frames(s, ex->down.codec, ex->n, 1, top ? top_of(&ex->down) : 0, &s->back);
+             lay_out_frames(s, ex->down.codec, ex->n, 1, top_back, &s->back);
     s->chosen = exchange_room(ex->lane_count * s->up.top + 1, sizeof *s->chosen, &enough);
     for (unsigned i = 0; enough && i < comm->local; i++) enough = make_frame(s, &s->up, &ex->workers[i]);
     enough = enough && make_frame(s, &s->back, &ex->server);

@@ -38,8 +38,14 @@ typedef struct shards {
 tithe_status ti_shards_open(tithe_exchange *ex, tithe_error *error);
 void ti_shards_close(tithe_exchange *ex);
 
-/* What a step will be like: its longest part stands for all of them. */
+/* What a step will be like: its longest part stands for all of them, and has its share of the largest of the whole vector, or
+ * as many as it can hold where the shape says that they crowd. */
 void ti_shards_foretell(const tithe_exchange_config *config, size_t n, tithe_step_shape *shape);
+
+/* What a step was like, as far as it is known here: the frames to the owners take no longer than N-1 of `share` bytes, one
+ * after the other. And what a step of a shape takes. */
+void ti_shards_describe(tithe_exchange *ex);
+void ti_shards_rounds(const tithe_step_shape *shape, tithe_rounds *list);
 
 static inline size_t shard_length(const shards *s, unsigned part)
 {

@@ -120,6 +120,8 @@ static void add_row(json *j, const char *key, const tithe_plan_row *row)
     ti_json_number(j, "network_seconds", row->network_seconds);
     ti_json_number(j, "codec_seconds", row->codec_seconds);
     ti_json_number(j, "seconds", row->seconds);
+    if (row->network_most > row->network_seconds)
+        ti_json_number(j, "network_seconds_most", row->network_most);
     ti_json_string(j, "options", row->options);
     ti_json_close(j, '}');
 }

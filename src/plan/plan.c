@@ -39,12 +39,13 @@ tithe_plan_row ti_plan_row(const tithe_plan_request *q, const tithe_scheme *sche
         .network_seconds = tithe_rounds_seconds(rounds, &q->link),
     };
     row.seconds = row.network_seconds + row.codec_seconds;
+    row.network_most = row.network_seconds;
     write_options(scheme, collective, l, row.options, sizeof row.options);
     return row;
 }
 
-static tithe_plan_row own_row(const tithe_plan_request *q, const tithe_scheme *scheme, const char *collective,
-                              const plan_level *l)
+static void list_rounds(const tithe_plan_request *q, const tithe_scheme *scheme, const char *collective,
+                        const plan_level *l, bool crowded, tithe_rounds *rounds)
 {
     tithe_step_shape shape = {.ranks = q->workers,
                               .collective = tithe_scheme_collective(scheme, collective),
@@ -53,15 +54,26 @@ static tithe_plan_row own_row(const tithe_plan_request *q, const tithe_scheme *s
                               .back = l->frame,
                               .indices = l->indices,
                               .values = l->values / sizeof(float),
-                              .parts = {.count = q->workers}};
-    tithe_rounds rounds;
+                              .parts = {.count = q->workers},
+                              .crowded = crowded};
     if (l->codec && scheme->foretell) {
         const tithe_exchange_config config = ti_plan_codec_config(l, scheme, collective);
         scheme->foretell(&config, (size_t)q->params, &shape);
     }
-    tithe_rounds_start(&rounds);
-    scheme->rounds(&shape, &rounds);
-    return ti_plan_row(q, scheme, collective, l, &rounds);
+    tithe_rounds_start(rounds);
+    scheme->rounds(&shape, rounds);
+}
+
+static tithe_plan_row own_row(const tithe_plan_request *q, const tithe_scheme *scheme, const char *collective,
+                              const plan_level *l)
+{
+    tithe_rounds rounds;
+    list_rounds(q, scheme, collective, l, false, &rounds);
+    tithe_plan_row row = ti_plan_row(q, scheme, collective, l, &rounds);
+    if (!scheme->cuts) return row;
+    list_rounds(q, scheme, collective, l, true, &rounds);
+    row.network_most = tithe_rounds_seconds(&rounds, &q->link);
+    return row;
 }
 
 /* What nobody can foretell is left out, and a second name for the same thing too. */

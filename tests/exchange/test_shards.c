@@ -335,7 +335,7 @@ static void nothing_is_lost(void **state)
                                       "codec=topk:keep=0.1;downlink=raw",
                                       "codec=topk:keep=0.1;downlink=topk|sign",
                                       "codec=threshold:lambda=3;downlink=threshold:lambda=4"};
-    static const unsigned sizes[] = {1, 2, 3, 4, 7};
+    static const unsigned sizes[] = {1, 2, 3, 4, 7, 8};
     for (size_t c = 0; c < sizeof all / sizeof *all; c++)
         for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (unsigned how = 0; how < 4; how++) { /* whole or in buckets, all ranks or half of them */
@@ -343,6 +343,7 @@ static void nothing_is_lost(void **state)
                 snprintf(options, sizeof options, "%s;scheme=shards%s", all[c],
                          how < 2 ? "" : ";bucket=6kB;overlap=off");
                 check_balance(options, sizes[s], 4003, how % 2);
+                check_balance(options, sizes[s], 5, how % 2); /* fewer numbers than ranks */
             }
 }
 
