@@ -2,7 +2,7 @@
  *
  * Now and then, after a step, all ranks add up what they saw (one short all-reduce), and each of them asks the tuner. What it
  * sees is the same on all ranks, to the bit, so all of them choose the same setting for the next step and nobody has to be
- * told. That they do is checked by the same sum. Check-ins are paid for with one part in fifty of the time. */
+ * told. That they do is checked by the same sum. Check-ins are paid for with a small share of the time. */
 #include "exchange/control.h"
 
 #include <math.h>
