@@ -52,7 +52,7 @@ static const double AHEAD = 40, /* steps that are always to come */
     STAY = 0.05,                /* what another setting must gain, */
     STAY_MAX = 0.4,             /* and after many changes, each of which doubles it */
     FORGETS = 100,              /* steps after which that is forgotten */
-    DENSE = 0.03,               /* and compression at all */
+    EVEN = 0.03,                /* what is no difference, and what it is worth to send all numbers */
     GUESS = 0.1,  /* share of its entries that a gradient is made of, before anybody has looked */
     NEWEST = 0.3, /* weight of what was seen last */
     M_MIN = 0.25, M_MAX = 100;
@@ -163,17 +163,25 @@ static double seconds_to_go(const auto_state *s, const tithe_view *v, size_t pla
     const double lag = lag_of(s, v, place);
     const double price = price_of(s, v, lag, ahead);
     const double steps = fmax(ahead + price * (lag - behind), ahead / 4) + FLOOR * lag * lag / ahead;
-    return v->seconds[place] * steps * (v->settings[place].whole ? 1 - DENSE : 1);
+    return v->seconds[place] * steps * (v->settings[place].waits > 0 ? 1 : 1 - EVEN);
 }
 
+/* Of settings that send all numbers and are about even, the one that is least late: that is known less well than what a step takes. */
 static size_t soonest(const auto_state *s, const tithe_view *v, double ahead, double behind)
 {
     size_t best = 0;
-    double least = INFINITY;
+    double least = INFINITY, lag = INFINITY;
     for (size_t i = 0; i < v->count; i++) {
         const double here = seconds_to_go(s, v, i, ahead, behind);
         if (here < least) best = i;
         least = fmin(least, here);
+    }
+    for (size_t i = 0; i < v->count && v->settings[best].waits <= 0; i++) {
+        const double here = seconds_to_go(s, v, i, ahead, behind), late = lag_of(s, v, i);
+        if (v->settings[i].waits > 0 || here > (1 + EVEN) * least) continue;
+        if (late > lag || (late == lag && here >= seconds_to_go(s, v, best, ahead, behind))) continue;
+        best = i;
+        lag = late;
     }
     return best;
 }
