@@ -2,7 +2,7 @@
  *
  * Now and then, after a step, all ranks add up what they saw (one short all-reduce), and each of them asks the tuner. What it
  * sees is the same on all ranks, to the bit, so all of them choose the same setting for the next step and nobody has to be
- * told. That they do is checked by the same sum. Check-ins are paid for with one part in fifty of the time. */
+ * told. That they do is checked by the same sum. Check-ins are paid for with a small share of the time. */
 #include "exchange/control.h"
 
 #include <math.h>
@@ -199,7 +199,7 @@ void ti_control_skip(tithe_exchange *ex)
 {
     exchange_control *c = ex->control;
     if (c->step == c->next) c->next = ex->step;
-    c->checked = false;
+    c->checked = c->stepped = false;
     c->step = ex->step;
     c->left = 0; /* a step that is given up takes another time than one that is taken */
     forget_step(c, ex->config.comm->local);
@@ -222,10 +222,9 @@ tithe_status ti_control_after(tithe_exchange *ex, const float *update, tithe_err
         c->ranks[i].descent += c->ranks[i].gained;
         c->ranks[i].gained = 0;
     }
-    c->stepped = true;
-    if (ex->n) memcpy(c->before, update, ex->n * sizeof *update);
     const tithe_status status = due ? check_in(ex, error) : TITHE_OK;
     c->step = ex->step;
+    ti_control_remember(ex, update);
     return status;
 }
 

@@ -62,11 +62,11 @@ typedef struct exchange_control {
     double right;       /* what messages take over what the link says they do: at most 1 */
     tithe_view view;    /* as it was last */
     uint32_t next;      /* the step after which ranks tell each other what they saw */
-    uint32_t since;     /* steps since they did */
+    uint32_t since;     /* steps since they did that were looked back from */
     double spent, took; /* predicted seconds: of check-ins so far, of all steps so far */
     bool checked;       /* after the last step */
     bool looked;        /* at all */
-    bool stepped;       /* `before` is the update of a step */
+    bool stepped;       /* `before` has what this step looks back at */
     bool decided;       /* a first time */
     bool settled;       /* no check-in is needed for now */
     double gain;        /* sum over the steps since the last check-in, */
@@ -85,7 +85,7 @@ typedef struct exchange_control {
     double left, usual;
     unsigned timed, timed_all;
     uint32_t step; /* which is being put */
-    float *before; /* the update of the step before */
+    float *before; /* the update of the step before, where this one looks at it */
     control_rank *ranks;
     float **seen;
     float scratch[SEEN];
@@ -129,6 +129,8 @@ tithe_status ti_control_follow(tithe_exchange *ex, const char *options, tithe_er
 /* Look at a rank's numbers [begin, begin + length) before they are put. Ranks may be looked at on several threads. */
 void ti_control_observe(tithe_exchange *ex, unsigned rank, const float *g, size_t begin, size_t length,
                         double gamma);
+/* The next step, if it is one of the last before a check-in, looks back at this update. */
+void ti_control_remember(tithe_exchange *ex, const float *update);
 /* What a rank saw in this step, as numbers to be added to the others'. */
 void ti_control_tell(const tithe_exchange *ex, unsigned local);
 /* A step is over. */

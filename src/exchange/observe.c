@@ -6,14 +6,16 @@
  * numbers with random signs, in random groups, the same ones for g and e; sketches add up, and the product of two is, on
  * average, that of what they were made of. Groups and signs are other ones at each check-in. */
 #include <math.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "exchange/control.h"
 
 enum {
     BLOCK = 64,
-    EACH_STEP = 1 << 14, /* numbers that are looked at in every step, */
-    CHECK_IN = 1 << 16   /* and at a check-in */
+    LOOKS = 8,         /* steps before a check-in from which a rank looks back, */
+    BACK = 1 << 14,    /* numbers that it looks at then, */
+    CHECK_IN = 1 << 16 /* and at a check-in */
 };
 
 /* Which blocks: each `apart`-th, from `first` on. */
@@ -48,7 +50,7 @@ static size_t first_block(const sample *s, size_t begin)
 static void look_back(const exchange_control *c, control_rank *r, size_t n, const float *g, size_t begin,
                       size_t length)
 {
-    const sample s = sample_of(n, c->step, EACH_STEP);
+    const sample s = sample_of(n, c->step, BACK);
     double sum = 0;
     for (size_t block = first_block(&s, begin); block * BLOCK < begin + length; block += s.apart) {
         size_t from, to;
@@ -56,6 +58,19 @@ static void look_back(const exchange_control *c, control_rank *r, size_t n, cons
         for (size_t i = from; i < to; i++) sum += (double)g[i - begin] * (double)c->before[i];
     }
     r->gained += s.weight * sum;
+}
+
+void ti_control_remember(tithe_exchange *ex, const float *update)
+{
+    exchange_control *c = ex->control;
+    const sample s = sample_of(ex->n, c->step, BACK);
+    c->stepped = c->next >= c->step && c->next - c->step < LOOKS;
+    if (!c->stepped) return;
+    for (size_t block = s.first; block * BLOCK < ex->n; block += s.apart) {
+        size_t from, to;
+        if (part_of_block(block, 0, ex->n, &from, &to))
+            memcpy(c->before + from, update + from, (to - from) * sizeof *update);
+    }
 }
 
 /* What was kept that this rank answers for: its own, and what it owns of sums. */

@@ -311,6 +311,21 @@ static void fill_facts(run *r)
     if (tithe_exchange_steering(r->exchange, &now)) f->settings = now.settings;
 }
 
+/* No loss is below 0, and none below its minimum where that is known. */
+static tithe_status expect_targets(const run *r, tithe_error *error)
+{
+    const double target = r->o->target_loss,
+                 least = r->optimum.certified ? r->optimum.loss - r->optimum.slack : 0;
+    if (!isnan(r->o->target_gap) && !r->optimum.certified)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
+                       "`target-loss`.");
+    if (target < least)
+        return ti_fail(error, TITHE_E_SPEC, 0,
+                       "`target-loss` %g is out of reach: no loss here is below %.9g.", target, least);
+    return TITHE_OK;
+}
+
 /* From the handshake to the numbers that steps are made of. */
 static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *error)
 {
@@ -319,11 +334,7 @@ static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *er
     if (!status) status = ti_run_set_up(r, all, error);
     if (!status) status = ti_control_start(r->exchange, error);
     if (!status) status = ti_checkpoint_expect(r, error);
-    if (!status && !isnan(r->o->target_gap) && !r->optimum.certified && !r->stop.stopped)
-        status =
-            ti_fail(error, TITHE_E_SPEC, 0,
-                    "`target-gap` needs a minimum that is known: take a convex model and `l2` above 0, or "
-                    "`target-loss`.");
+    if (!status && !r->stop.stopped) status = expect_targets(r, error);
     if (!status) status = choose_step(r, error);
     if (!status) status = ti_restart_open(r, error);
     if (!status) status = ti_trial_open(r, error);

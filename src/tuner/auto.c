@@ -14,13 +14,20 @@
  * seconds more; the last term is for what goes wrong where the lag is not small beside the way. K is not known: what is to
  * come is taken to be as long as what was, and a little more. With S as flat as it is near its least, that does.
  *
+ * Why c is below 1: a component of the model that decays as x' = -a x does so faster if it is late, at the rate a (1 + a tau) for small a tau, since
+ * it is moved by gradients that are older and larger. So a lag that costs tau steps once gains tau for each factor e that the gradient falls by, and
+ * c = 1 - (ln |g| now - ln |g| at the end). |g| falls like a power of the number of steps, and the power is measured: where gradients
+ * do not fall, c is 1. Below its least it does not go, since what lag gains was seen to come late or never.
+ *
  * How far the model really is behind can be measured: <g, e> is the loss that would be gained at once if nothing was kept, and
  * over the loss that a step gains it is a number of steps. Divided by tau it is m, by which all tau are multiplied. Where the
  * loss no longer falls because of what is late, m grows until more is sent. A measurement counts as far as it is sure. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/ln.h"
 #include "base/status.h"
 #include "tuner/search.h"
 
@@ -40,15 +47,17 @@ static const tithe_param params[] = {
 };
 
 static const double AHEAD = 40, /* steps that are always to come */
-    PRICE = 0.25,               /* c: steps that one step of lag costs, */
+    PRICE = 0.25,               /* c: steps that one step of lag costs at least, */
     FLOOR = 0.05,               /* d: and what its square does, over the steps to come */
     STAY = 0.05,                /* what another setting must gain, */
     STAY_MAX = 0.4,             /* and after many changes, each of which doubles it */
     FORGETS = 100,              /* steps after which that is forgotten */
-    DENSE = 0.03,               /* and compression at all */
+    EVEN = 0.03,                /* what is no difference, and what it is worth to send all numbers */
     GUESS = 0.1,  /* share of its entries that a gradient is made of, before anybody has looked */
     NEWEST = 0.3, /* weight of what was seen last */
     M_MIN = 0.25, M_MAX = 100;
+
+enum { LINE = 6 };
 
 /* What was seen, smoothed over check-ins. */
 typedef struct auto_state {
@@ -57,6 +66,7 @@ typedef struct auto_state {
     double descent, descent_error, behind, behind_error;
     double expected; /* lag at the same time, before m */
     double m;
+    double line[LINE]; /* sums of 1, x, y, xx, xy and yy: x = ln(step), y = ln |g| */
     double restless,
         changed; /* how often the link made it change its mind, lately, and in which step it did last */
 } auto_state;
@@ -95,9 +105,36 @@ static double squared(double x)
     return x * x;
 }
 
+/* The slope of ln |g| over ln(step), and how far off it is: a line through what was seen, the newest weighing most. */
+static void learn_fall(auto_state *s, const tithe_view *v)
+{
+    if (!(v->descent > 0)) { /* noise */
+        memset(s->line, 0, sizeof s->line);
+        return;
+    }
+    const double x = ln_of(v->step), y = ln_of(v->descent) / 2; /* which is that of |g|^2 */
+    const double here[LINE] = {1, x, y, x * x, x * y, y * y};
+    for (size_t i = 0; i < LINE; i++) s->line[i] = (1 - NEWEST) * s->line[i] + here[i];
+}
+
+/* Steps that a step of this lag costs. What it gains, it gains once the way is longer than the lag. */
+static double price_of(const auto_state *s, const tithe_view *v, double lag, double ahead)
+{
+    const double n = s->line[0];
+    if (n < 2) return PRICE; /* less than three times */
+    const double x = s->line[1] / n, y = s->line[2] / n, xx = s->line[3] / n - x * x,
+                 xy = s->line[4] / n - x * y, yy = s->line[5] / n - y * y;
+    if (!(xx > 0)) return PRICE;
+    const double power = fmax(0, -xy / xx), error = fmax(0, yy - xy * xy / xx) / (n * xx);
+    const double way = fmax(0, ln_of((v->step + ahead) / fmax(1, fmax(v->step, power * lag))));
+    const double price = 1 - power * way;
+    return PRICE + fmax(0, price - PRICE) / (1 + 4 * error * way * way);
+}
+
 static void learn(auto_state *s, const tithe_view *v)
 {
     if (isnan(v->descent) || isnan(v->behind)) return;
+    learn_fall(s, v);
     const double w = fmax(NEWEST, 1 / (1 + s->seen)), off = v->descent - s->descent;
     s->seen += 1;
     s->descent += w * off;
@@ -124,18 +161,27 @@ static double seconds_to_go(const auto_state *s, const tithe_view *v, size_t pla
                             double behind)
 {
     const double lag = lag_of(s, v, place);
-    const double steps = fmax(ahead + PRICE * (lag - behind), ahead / 4) + FLOOR * lag * lag / ahead;
-    return v->seconds[place] * steps * (v->settings[place].whole ? 1 - DENSE : 1);
+    const double price = price_of(s, v, lag, ahead);
+    const double steps = fmax(ahead + price * (lag - behind), ahead / 4) + FLOOR * lag * lag / ahead;
+    return v->seconds[place] * steps * (v->settings[place].waits > 0 ? 1 : 1 - EVEN);
 }
 
+/* Of settings that send all numbers and are about even, the one that is least late: that is known less well than what a step takes. */
 static size_t soonest(const auto_state *s, const tithe_view *v, double ahead, double behind)
 {
     size_t best = 0;
-    double least = INFINITY;
+    double least = INFINITY, lag = INFINITY;
     for (size_t i = 0; i < v->count; i++) {
         const double here = seconds_to_go(s, v, i, ahead, behind);
         if (here < least) best = i;
         least = fmin(least, here);
+    }
+    for (size_t i = 0; i < v->count && v->settings[best].waits <= 0; i++) {
+        const double here = seconds_to_go(s, v, i, ahead, behind), late = lag_of(s, v, i);
+        if (v->settings[i].waits > 0 || here > (1 + EVEN) * least) continue;
+        if (late > lag || (late == lag && here >= seconds_to_go(s, v, best, ahead, behind))) continue;
+        best = i;
+        lag = late;
     }
     return best;
 }
@@ -213,23 +259,26 @@ enum { SAVED = sizeof(auto_state) / sizeof(double) };
 static size_t save(const void *state, double *numbers)
 {
     const auto_state *s = state;
-    const double all[SAVED] = {s->seen,     s->descent, s->descent_error, s->behind, s->behind_error,
-                               s->expected, s->m,       s->restless,      s->changed};
+    const double all[SAVED] = {s->seen,     s->descent, s->descent_error, s->behind,  s->behind_error,
+                               s->expected, s->m,       s->restless,      s->changed, s->line[0],
+                               s->line[1],  s->line[2], s->line[3],       s->line[4], s->line[5]};
     for (size_t i = 0; numbers && i < SAVED; i++) numbers[i] = all[i];
     return SAVED;
 }
 
 static void load(void *state, const double *numbers)
 {
-    *(auto_state *)state = (auto_state){.seen = numbers[0],
-                                        .descent = numbers[1],
-                                        .descent_error = numbers[2],
-                                        .behind = numbers[3],
-                                        .behind_error = numbers[4],
-                                        .expected = numbers[5],
-                                        .m = numbers[6],
-                                        .restless = numbers[7],
-                                        .changed = numbers[8]};
+    *(auto_state *)state =
+        (auto_state){.seen = numbers[0],
+                     .descent = numbers[1],
+                     .descent_error = numbers[2],
+                     .behind = numbers[3],
+                     .behind_error = numbers[4],
+                     .expected = numbers[5],
+                     .m = numbers[6],
+                     .restless = numbers[7],
+                     .changed = numbers[8],
+                     .line = {numbers[9], numbers[10], numbers[11], numbers[12], numbers[13], numbers[14]}};
 }
 
 const tithe_tuner ti_tuner_auto = {

@@ -1,8 +1,9 @@
 /* test_change.c - another codec between two steps: from then on the exchange is the one that it would have been from the
  * start with the same kept vectors, and nothing that was to be sent is lost on the way. */
+#include "exchange/exchange.h"
 #include "exchange/group.h"
 
-enum { RANKS = 4, N = 2200, EACH = 3 };
+enum { N = 2200, EACH = 3, RANKS = 4 };
 static const double GAMMA = 0.25;
 
 static const char *const settings[] = {
@@ -32,8 +33,9 @@ static tithe_exchange *exchange_of(tithe_comm *comm, const char *options, const 
 static void step(tithe_exchange *ex, unsigned k, float *update, double *due)
 {
     tithe_error error = {0};
-    float *x = gradients_make(RANKS, N, k);
-    for (unsigned r = 0; r < RANKS; r++) {
+    const unsigned ranks = ex->config.comm->size;
+    float *x = gradients_make(ranks, N, k);
+    for (unsigned r = 0; r < ranks; r++) {
         expect(!tithe_exchange_put(ex, r, 0, x + (size_t)r * N, GAMMA, &error), "%s", error.text);
         for (size_t i = 0; due && i < N; i++) due[i] += GAMMA * (double)x[r * N + i];
     }
@@ -45,9 +47,10 @@ static void step(tithe_exchange *ex, unsigned k, float *update, double *due)
 static void refused_step(tithe_exchange *ex, unsigned k, float *update)
 {
     tithe_error error = {0};
-    float *x = gradients_make(RANKS, N, 1000 + k);
-    x[(k % RANKS) * N + (k % 2 ? 3 : N - 3)] = k % 3 ? NAN : INFINITY;
-    for (unsigned r = 0; r < RANKS; r++)
+    const unsigned ranks = ex->config.comm->size;
+    float *x = gradients_make(ranks, N, 1000 + k);
+    x[(k % ranks) * N + (k % 2 ? 3 : N - 3)] = k % 3 ? NAN : INFINITY;
+    for (unsigned r = 0; r < ranks; r++)
         expect(!tithe_exchange_put(ex, r, 0, x + (size_t)r * N, GAMMA, &error), "%s", error.text);
     assert_int_equal(tithe_exchange_finish(ex, update, &error), TITHE_E_SKIPPED);
     free(x);
@@ -58,9 +61,10 @@ static void expect_nothing_lost(tithe_exchange *ex, const char *setting, unsigne
                                 const double *due)
 {
     const float *of_sums = tithe_exchange_server_residual(ex);
+    const unsigned ranks = ex->config.comm->size;
     for (size_t i = 0; i < N; i++) {
         double kept = of_sums ? (double)of_sums[i] : 0;
-        for (unsigned r = 0; r < RANKS; r++) {
+        for (unsigned r = 0; r < ranks; r++) {
             const float *residual = tithe_exchange_residual(ex, r);
             kept += residual ? (double)residual[i] : 0;
         }
@@ -70,11 +74,11 @@ static void expect_nothing_lost(tithe_exchange *ex, const char *setting, unsigne
     }
 }
 
-static void check_nothing_lost(const char *more, bool refuses)
+static void check_nothing_lost(unsigned ranks, const char *more, bool refuses)
 {
     static float update[N];
     static double due[N], applied[N];
-    tithe_comm comm = ranks_here(RANKS);
+    tithe_comm comm = ranks_here(ranks);
     tithe_error error = {0};
     memset(due, 0, sizeof due);
     memset(applied, 0, sizeof applied);
@@ -88,7 +92,7 @@ static void check_nothing_lost(const char *more, bool refuses)
         for (unsigned end = k + EACH; k < end; k++) {
             if (refuses) refused_step(ex, k, update);
             step(ex, k, update, due);
-            for (size_t i = 0; i < N; i++) applied[i] += RANKS * (double)update[i];
+            for (size_t i = 0; i < N; i++) applied[i] += ranks * (double)update[i];
             expect_nothing_lost(ex, settings[s], k, applied, due);
         }
     }
@@ -98,10 +102,13 @@ static void check_nothing_lost(const char *more, bool refuses)
 static void nothing_is_lost(void **state)
 {
     (void)state;
-    check_nothing_lost("", false);
-    check_nothing_lost(";bucket=3000", false);
-    check_nothing_lost(";on-nonfinite=skip", true);
-    check_nothing_lost(";on-nonfinite=skip;bucket=3000", true);
+    static const unsigned counts[] = {2, 3, 4, 7};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        check_nothing_lost(counts[i], "", false);
+        check_nothing_lost(counts[i], ";bucket=3000", false);
+        check_nothing_lost(counts[i], ";on-nonfinite=skip", true);
+        check_nothing_lost(counts[i], ";on-nonfinite=skip;bucket=3000", true);
+    }
 }
 
 /* The kept vectors of the ranks, at the moment of the change, in an exchange that was like that from the start. */

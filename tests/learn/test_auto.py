@@ -122,6 +122,10 @@ for options, word in ((f"{FIVE} --tuner auto:low=0.5,high=0.1", "low"), (f"{FIVE
     done = run(*options.split())
     lines = done.stderr.strip().splitlines()
     check(done.returncode == 2 and len(lines) == 1 and word in lines[0], f"{options}: exit {done.returncode}, {done.stderr!r}")
+for options, word in ((f"{FIVE} --target-loss -1", "out of reach"), (f"{FIVE} --target-loss 0.0001".replace(" --no-optimum", ""), "out of reach")):
+    done = run(*options.split())
+    lines = done.stderr.strip().splitlines()
+    check(done.returncode == 2 and len(lines) == 1 and word in lines[0], f"{options}: exit {done.returncode}, {done.stderr!r}")
 missed = run(*f"{FIVE} --target-loss 0.0001".split())
 check(missed.returncode == 1 and "not reached" in missed.stdout, f"a target out of reach: exit {missed.returncode}")
 

@@ -251,7 +251,7 @@ def interrupted():
     for estimator in ("full", "sgd"):
         checkpoint = os.path.join(environment["XDG_CACHE_HOME"], f"stopped-{estimator}")
         process = subprocess.Popen([tithe, "train", "--data", "gen:sparse:rows=400,features=60,density=0.2", "--transport", "zmq",
-                                    "--local", "3", "--estimator", estimator, "--epochs", "1000000", "--target-loss", "0", "--json", "-",
+                                    "--local", "3", "--estimator", estimator, "--epochs", "1000000", "--json", "-",
                                     "--checkpoint", checkpoint, "--every", "10"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
                                    start_new_session=True)

@@ -1,0 +1,115 @@
+/* controller.c - what `tuner=auto` itself takes: steps of an exchange that it steers, and of one that has its setting from the start, in turns.
+ *
+ *     build/tests/bench_controller [N [RANKS [STEPS [BANDWIDTH]]]]      numbers, ranks, steps, and bytes/s of a link of 1 ms
+ *
+ * All ranks live in one process, so that a step is nothing but its work: no network, no gradient. One line for each N: median seconds of a step without
+ * the controller, what the controller adds to it (the median of the differences), also with its check-ins, which come now and then (the difference of the
+ * means), and both as shares of that step. Without N: 10^4, 10^6 and 10^7. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tithe/tithe.h"
+
+static const double GAMMA = 0.1;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void must(tithe_status status, const tithe_error *error)
+{
+    if (!status) return;
+    fprintf(stderr, "controller: %s\n", error->text);
+    exit(2);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *all, unsigned count)
+{
+    qsort(all, count, sizeof *all, by_size);
+    return all[count / 2];
+}
+
+/* Few are large. */
+static void fill(float *g, size_t n, unsigned ranks)
+{
+    uint64_t state = 1;
+    for (size_t i = 0; i < n * ranks; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const float u = (float)(state >> 40) * 0x1p-23f - 1;
+        g[i] = u * u * u * u * u;
+    }
+}
+
+static double step(tithe_exchange *ex, unsigned ranks, const float *g, size_t n, float *update)
+{
+    tithe_error error = {0};
+    const double start = now();
+    for (unsigned r = 0; r < ranks; r++) must(tithe_exchange_put(ex, r, 0, g + r * n, GAMMA, &error), &error);
+    must(tithe_exchange_finish(ex, update, &error), &error);
+    return now() - start;
+}
+
+static void measure(size_t n, unsigned ranks, unsigned steps, double bandwidth)
+{
+    tithe_error error = {0};
+    tithe_comm *comm;
+    tithe_exchange *led, *fixed;
+    float *g = malloc(n * ranks * sizeof *g), *update = malloc(n * sizeof *update);
+    double *with = malloc(steps * sizeof *with), *without = malloc(steps * sizeof *without);
+    if (!g || !update || !with || !without) exit(2);
+    fill(g, n, ranks);
+    must(tithe_comm_local(ranks, &comm, &error), &error);
+    must(tithe_exchange_open(comm, "tuner=auto", n, &led, &error), &error);
+    const tithe_link link = {.latency = 1e-3, .bandwidth = bandwidth};
+    must(tithe_exchange_tell_link(led, &link, 1e-8 * (double)n, &error), &error);
+    for (unsigned k = 0; k < 20; k++) step(led, ranks, g, n, update);
+    tithe_steering as = {.size = sizeof as};
+    tithe_exchange_steering(led, &as);
+    must(tithe_exchange_open(comm, as.options, n, &fixed, &error), &error);
+    for (unsigned k = 0; k < 5; k++) step(fixed, ranks, g, n, update);
+    double sum = 0, plain = 0;
+    const unsigned changes = as.changes;
+    for (unsigned k = 0; k < steps; k++) {
+        without[k] = step(fixed, ranks, g, n, update);
+        const double took = step(led, ranks, g, n, update);
+        with[k] = took - without[k];
+        sum += with[k];
+        plain += without[k];
+    }
+    tithe_exchange_steering(led, &as);
+    const double each = median(with, steps), one = median(without, steps);
+    printf("%zu numbers, %u ranks, %s: a step %.4g ms; the controller %.4g us (%.2f %%), with check-ins %.4g "
+           "us (%.2f %%)%s\n",
+           n, ranks, as.options, 1e3 * one, 1e6 * each, 100 * each / one, 1e6 * sum / steps,
+           100 * sum / plain, as.changes != changes ? "; it changed its mind meanwhile" : "");
+    tithe_exchange_free(led);
+    tithe_exchange_free(fixed);
+    tithe_comm_free(comm);
+    free(g);
+    free(update);
+    free(with);
+    free(without);
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t sizes[] = {10000, 1000000, 10000000};
+    const size_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+    const unsigned ranks = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 2,
+                   steps = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 101;
+    const double bandwidth = argc > 4 ? strtod(argv[4], NULL) : 1.25e6;
+    for (size_t i = 0; i < (n ? 1 : sizeof sizes / sizeof *sizes); i++)
+        measure(n ? n : sizes[i], ranks, steps, bandwidth);
+    return 0;
+}

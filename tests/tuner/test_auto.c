@@ -1,0 +1,216 @@
+/* test_auto.c - the rule of `auto`, asked directly: dense where dense is fastest, less where the link is slow, more where nothing is gained while
+ * something waits; two settings that are about even, and a link that goes to and fro, do not make it do so. */
+#include <math.h>
+
+#include "support.h"
+#include "tithe/tuner.h"
+
+enum { LEVELS = 16, COUNT = LEVELS + 1, N = 1 << 20 };
+
+/* Dense, and top-k from 1/4 down, by factors of 2. */
+typedef struct world {
+    const tithe_tuner *tuner;
+    void *state;
+    tithe_setting settings[COUNT];
+    double seconds[COUNT];
+    tithe_view view;
+    unsigned changes;
+    char reason[160];
+} world;
+
+static const double COMPUTE = 1e-3;
+
+static void world_open(world *w)
+{
+    double params[TITHE_MAX_PARAMS];
+    tithe_error error = {0};
+    *w = (world){0};
+    expect(!tithe_tuner_find("auto:low=1e-5,high=0.25", &w->tuner, params, &error), "%s", error.text);
+    expect(!w->tuner->open(NULL, N, params, &w->state, &error), "%s", error.text);
+    w->settings[0] = (tithe_setting){.keep = 1, .whole = true, .rounds = 2, .bytes = 8.0 * N};
+    double keep = 0.25;
+    for (unsigned i = 1; i < COUNT; i++, keep /= 2)
+        w->settings[i] = (tithe_setting){.keep = keep, .waits = 1, .rounds = 2, .bytes = 6.0 * keep * N};
+    w->view = (tithe_view){.n = N,
+                           .ranks = 4,
+                           .settings = w->settings,
+                           .count = COUNT,
+                           .seconds = w->seconds,
+                           .gain = NAN,
+                           .spread = NAN,
+                           .spread_kept = NAN,
+                           .descent = NAN,
+                           .behind = NAN,
+                           .behind_error = NAN};
+}
+
+static void link(world *w, double latency, double bandwidth)
+{
+    w->view.latency = latency;
+    w->view.bandwidth = bandwidth;
+    for (unsigned i = 0; i < COUNT; i++)
+        w->seconds[i] = COMPUTE + w->settings[i].rounds * latency + w->settings[i].bytes / bandwidth;
+}
+
+/* What it takes, asked after `step` steps. */
+static size_t ask(world *w, uint32_t step, bool fresh)
+{
+    tithe_order order = {.take = w->view.now};
+    w->view.step = step;
+    w->view.fresh = fresh;
+    w->tuner->steer(w->state, &w->view, &order);
+    assert_true(order.take < COUNT);
+    if (order.take != w->view.now) {
+        w->changes++;
+        expect(order.reason[0] != 0, "a change in step %u without a reason", step);
+    }
+    w->view.now = order.take;
+    return order.take;
+}
+
+static void see(world *w, double spread, double descent, double behind)
+{
+    w->view.spread = w->view.spread_kept = spread;
+    w->view.descent = descent;
+    w->view.behind = behind;
+    w->view.behind_error = 0.01 * behind;
+}
+
+static size_t first_choice(double bandwidth)
+{
+    world w;
+    world_open(&w);
+    link(&w, 1e-4, bandwidth);
+    const size_t take = ask(&w, 0, false);
+    w.tuner->close(w.state);
+    return take;
+}
+
+/* The first step knows the link, and a slower one never means that more is sent. */
+static void slower_links_get_less(void **state)
+{
+    (void)state;
+    size_t before = 0;
+    assert_int_equal(first_choice(1e13), 0); /* dense, since nothing is gained */
+    for (double bandwidth = 1e13; bandwidth > 1e3; bandwidth /= 2) {
+        const size_t take = first_choice(bandwidth);
+        expect(take >= before, "%g bytes/s: %zu, but %zu on twice of it", bandwidth, take, before);
+        before = take;
+    }
+    expect(before >= 8, "the slowest link gets %zu", before);
+}
+
+/* The loss does not fall while much is kept: more is sent, and soon. */
+static void what_waits_too_long_is_sent(void **state)
+{
+    (void)state;
+    world w;
+    world_open(&w);
+    link(&w, 1e-4, 1e6);
+    const double first = w.settings[ask(&w, 0, false)].keep;
+    for (uint32_t step = 10; step <= 40; step += 10) {
+        see(&w, N / 10.0, -1e-9, 1);
+        ask(&w, step, true);
+    }
+    const double now = w.settings[w.view.now].keep;
+    expect(now >= 10 * first, "keep is %g, and was %g, where nothing is gained", now, first);
+    w.tuner->close(w.state);
+}
+
+/* Level after 200 steps under gradients that fall like step^-power. */
+static double level_under(double power, double bandwidth)
+{
+    world w;
+    world_open(&w);
+    link(&w, 1e-4, bandwidth);
+    ask(&w, 0, false);
+    for (uint32_t step = 5; step <= 200; step += 5) {
+        const double descent = pow(step, -2 * power), keep = w.settings[w.view.now].keep;
+        see(&w, N / 10.0, descent, descent * 0.1 / (2 * keep));
+        ask(&w, step, true);
+    }
+    w.tuner->close(w.state);
+    return w.settings[w.view.now].keep;
+}
+
+/* Where gradients do not fall, nothing is gained by being late, and it costs more. */
+static void lag_costs_more_where_nothing_falls(void **state)
+{
+    (void)state;
+    unsigned more = 0;
+    for (double bandwidth = 1e5; bandwidth < 1e8; bandwidth *= 2) {
+        const double steady = level_under(0, bandwidth), falls = level_under(1, bandwidth);
+        expect(steady >= falls, "keep %g where gradients stay, %g where they fall", steady, falls);
+        more += steady > falls;
+    }
+    expect(more > 2, "the same level on all but %u links", more);
+}
+
+/* A link that moves around the point where two settings are even: few changes. One that moves far is followed. */
+static void it_does_not_flap(void **state)
+{
+    (void)state;
+    for (double bandwidth = 1e5; bandwidth < 1e12; bandwidth *= 1.17) {
+        world w;
+        world_open(&w);
+        link(&w, 1e-4, bandwidth);
+        ask(&w, 0, false);
+        w.changes = 0;
+        for (uint32_t step = 1; step <= 400; step++) {
+            link(&w, 1e-4, step % 2 ? 1.3 * bandwidth : bandwidth / 1.3);
+            ask(&w, step, false);
+        }
+        expect(w.changes <= 12, "%u changes in 400 steps around %g bytes/s", w.changes, bandwidth);
+        w.tuner->close(w.state);
+    }
+    world w;
+    world_open(&w);
+    link(&w, 1e-4, 1e13);
+    assert_int_equal(ask(&w, 0, false), 0);
+    link(&w, 1e-4, 1e5);
+    assert_true(ask(&w, 30, false) > 2);
+    link(&w, 1e-4, 1e13);
+    expect(ask(&w, 60, false) == 0, "a fast link again, and %zu is still in use", w.view.now);
+    w.tuner->close(w.state);
+}
+
+/* What it knows as numbers makes another one decide alike. */
+static void numbers_come_back(void **state)
+{
+    (void)state;
+    world a, b;
+    world_open(&a);
+    world_open(&b);
+    link(&a, 1e-4, 1e6);
+    ask(&a, 0, false);
+    for (uint32_t step = 5; step < 60; step += 5) {
+        see(&a, N / 20.0, 1.0 / step, 0.3 / step);
+        ask(&a, step, true);
+    }
+    double numbers[64];
+    const size_t count = a.tuner->save(a.state, NULL);
+    assert_true(count <= 64 && a.tuner->save(a.state, numbers) == count);
+    b.tuner->load(b.state, numbers);
+    b.view = a.view;
+    b.view.settings = b.settings;
+    b.view.seconds = b.seconds;
+    for (uint32_t step = 60; step < 300; step += 5) {
+        const double bandwidth = step % 100 < 50 ? 1e6 : 1e8;
+        link(&a, 1e-4, bandwidth);
+        link(&b, 1e-4, bandwidth);
+        see(&a, N / 20.0, 1.0 / step, 1);
+        see(&b, N / 20.0, 1.0 / step, 1);
+        expect(ask(&a, step, true) == ask(&b, step, true), "another choice in step %u", step);
+    }
+    a.tuner->close(a.state);
+    b.tuner->close(b.state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slower_links_get_less), cmocka_unit_test(what_waits_too_long_is_sent),
+        cmocka_unit_test(lag_costs_more_where_nothing_falls), cmocka_unit_test(it_does_not_flap),
+        cmocka_unit_test(numbers_come_back)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
