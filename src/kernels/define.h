@@ -12,7 +12,6 @@
 #include "base/rng.h"
 #include "kernels/define_codes.h"
 #include "kernels/define_half.h"
-#include "kernels/define_late.h"
 #include "kernels/kernels.h"
 #include "kernels/rows.h"
 
@@ -45,6 +44,8 @@ static inline double define_fold(double lane[LANES])
         for (int j = 0; j < width; j++) lane[j] += lane[j + width];
     return lane[0];
 }
+
+#include "kernels/define_late.h"
 
 static inline double define_sum_abs(const float *x, size_t n)
 {
