@@ -8,6 +8,7 @@
 #include "files.h"
 #include "flags.h"
 #include "json.h"
+#include "probe_group.h"
 #include "text.h"
 #include "tithe/plan.h"
 #include "verbs.h"
@@ -15,6 +16,8 @@
 typedef struct advise_options {
     const char *latency, *bandwidth, *cost, *report, *json;
 } advise_options;
+
+static const double PROBE_SECONDS = 2;
 
 /* ---- the link ------------------------------------------------------------------------------------------------------ */
 
@@ -33,16 +36,58 @@ static bool read_amounts(const advise_options *o, advise *a)
     return true;
 }
 
-/* What a message costs: seconds on the link, or a price of its own. */
-static bool read_link(const advise_options *o, advise *a)
+/* A live link is one to other processes; --connect and the like say so without --transport. */
+static void name_transport(train_settings *s)
 {
-    tithe_error error = {0};
-    if (o->cost && (o->latency || o->bandwidth)) {
+    if (!s->transport && (s->local || s->role || s->listen || s->connect)) s->transport = "zmq";
+    if (!s->role && !s->local) s->role = s->connect ? "worker" : s->listen ? "server" : NULL;
+}
+
+/* Does this process ask others how fast the link to them is? The transport is known to exist. */
+static bool is_live(const train_settings *s)
+{
+    return transport_find(train_transport(s))->begin != NULL;
+}
+
+/* The link to the others, who are done then. False: so is this process, with *status. */
+static bool measure_link(advise *a, int *status)
+{
+    group_links found;
+    text_progress("measuring the link");
+    const process_part part = probe_group(&a->train, PROBE_SECONDS, &found);
+    text_progress_end();
+    *status = found.status;
+    if (part == PART_FIRST) {
+        a->link = probe_slowest(&found)->link;
+        a->has_link = true;
+        a->train.run.workers = found.workers;
+    }
+    free(found.links);
+    return part == PART_FIRST;
+}
+
+static bool expect_one_link(const advise_options *o, const train_settings *s)
+{
+    const bool stated = o->latency || o->bandwidth;
+    if (!transport_find(train_transport(s))) return false;
+    if (o->cost && stated)
         text_fail(
             "--cost says what a message costs, and so do --latency and --bandwidth: leave one of them out");
-        return false;
-    }
-    if (!o->cost && !read_amounts(o, a)) return false;
+    else if (is_live(s) && (o->cost || stated))
+        text_fail("Between processes the link is measured, and --%s states it: leave one of them out",
+                  o->cost      ? "cost"
+                  : o->latency ? "latency"
+                               : "bandwidth");
+    else
+        return true;
+    return false;
+}
+
+/* What a message costs: seconds on the link, or a price of its own. */
+static bool price_messages(const advise_options *o, advise *a)
+{
+    tithe_error error = {0};
+    if (!o->cost && !a->has_link && !read_amounts(o, a)) return false;
     if (o->cost)
         snprintf(a->price, sizeof a->price, "%s", o->cost);
     else
@@ -76,11 +121,17 @@ static void put(line *to, const char *flag, const char *value)
 static line command_of(const advise *a, const advise_row *row)
 {
     line out = {"tithe train"};
-    const tithe_train_options *o = &a->train.run;
+    const train_settings *s = &a->train;
+    const tithe_train_options *o = &s->run;
     char value[1024];
+    const bool by_mpirun = strcmp(train_transport(s), "mpi") == 0;
+    if (by_mpirun) snprintf(out.text, sizeof out.text, "mpirun -n %u tithe train", o->workers);
+    put(&out, "transport", by_mpirun ? "mpi" : s->transport);
+    put(&out, "role", s->role);
+    put(&out, "connect", s->connect);
     put(&out, "data", o->data);
     snprintf(value, sizeof value, "%u", o->workers);
-    put(&out, "workers", value);
+    if (!by_mpirun) put(&out, s->local ? "local" : "workers", value);
     static const char *const kept[] = {"model", "split",    "estimator", "batch",     "l2",
                                        "seed",  "features", "positive",  "normalize", "step-size"};
     tithe_train_options plain = {.size = sizeof plain};
@@ -177,6 +228,7 @@ static bool write_json(const advise *a, const char *path)
     json_count(json, "workers", a->train.run.workers);
     json_number(json, "latency_s", a->has_link ? a->link.latency : NAN);
     json_number(json, "bandwidth_Bps", a->has_link ? a->link.bandwidth : NAN);
+    json_text(json, "transport", train_transport(&a->train));
     json_text(json, "cost", a->price);
     json_text(json, "cost_unit", tithe_cost_model_of(a->cost)->unit);
     json_number(json, "target_loss", a->target);
@@ -210,9 +262,9 @@ static void print_answer(const advise *a)
            a->used < a->data_rows ? " (a part of them tried)" : "", text_group(a->features).text, o->workers,
            o->workers == 1 ? "" : "s");
     if (a->has_link)
-        printf("; latency %s, bandwidth %s; a gradient takes a worker %s\n",
+        printf("; latency %s, bandwidth %s%s; a gradient takes a worker %s\n",
                amount_time(a->link.latency).text, amount_bandwidth(a->link.bandwidth).text,
-               amount_time(a->compute).text);
+               is_live(&a->train) ? ", as measured" : "", amount_time(a->compute).text);
     else
         printf("; a message costs %s\n", a->price);
     printf("until the loss is %.5g, which dense messages reach:\n\n", a->target);
@@ -222,6 +274,7 @@ static void print_answer(const advise *a)
     printf("\n");
     text_wrap(stdout, 0, 0, reason_of(a).text);
     printf("\n  %s\n", command_of(a, &a->rows[a->best]).text);
+    if (a->train.connect) printf("  and the server: the same, with --role server --listen ENDPOINT\n");
 }
 
 static int answer(const advise *a, const advise_options *o)
@@ -256,8 +309,10 @@ static size_t add_run_options(train_settings *s, option *table)
 static int run(advise *a, const advise_options *o)
 {
     int status = EXIT_BAD;
-    if (advise_data(a) && advise_plan(a) && advise_try(a)) status = answer(a, o);
-    advise_end(a);
+    const bool live = is_live(&a->train);
+    if (live && !measure_link(a, &status)) return a->train.local ? status : train_exit(status);
+    status = EXIT_BAD;
+    if (price_messages(o, a) && advise_data(a) && advise_plan(a) && advise_try(a)) status = answer(a, o);
     return train_interrupts() ? train_exit_stopped() : status;
 }
 
@@ -269,6 +324,7 @@ int cmd_advise(int argc, char **argv)
     advise_options o = {0};
     option options[TRAIN_OPTIONS];
     size_t n = add_run_options(&a->train, options);
+    n += train_process_options(&a->train, options + n);
     options[n++] = option_text("latency", "TIME", "of the link, one way (default 1ms)", &o.latency);
     options[n++] = option_text("bandwidth", "RATE", "of the link, payload (default 1Gbit)", &o.bandwidth);
     options[n++] = option_text(
@@ -286,24 +342,22 @@ int cmd_advise(int argc, char **argv)
         .summary = "Try a handful of codecs for a few seconds, on a computed clock of the link, and say "
                    "which one reaches a loss soonest "
                    "that dense messages reach, with the command to take and the reason. Long data is tried "
-                   "in part. Nothing is sent.",
+                   "in part. The trials send nothing; where there are other processes, under mpirun or with "
+                   "--local, --listen and --connect, the link to them is measured first.",
         .options = options,
         .examples = "  tithe advise --data w8a-like --workers 8 --latency 1ms --bandwidth 100Mbit\n"
                     "  tithe advise --data a9a-like --workers 4 --cost 802.15.4 --report advice.html\n"
-                    "  mpirun -n 2 tithe probe --transport mpi --out link.csv; tithe advise --data w8a-like "
-                    "--workers 2 "
-                    "--cost table:link.csv",
+                    "  mpirun -n 4 tithe advise --data w8a-like --transport mpi\n"
+                    "  tithe advise --data w8a-like --workers 4 --connect tcp://10.0.0.1:5555",
     };
     int count, status = EXIT_BAD;
     if (options_parse(&c, argc, argv, &count, &status)) {
-        const bool fine = train_options_finish(&a->train) && read_link(&o, a) &&
+        name_transport(&a->train);
+        const bool fine = train_options_finish(&a->train) && expect_one_link(&o, &a->train) &&
                           (!o.report || file_can_write(o.report)) &&
                           (!o.json || json_alone(o.json) || file_can_write(o.json));
-        status = EXIT_BAD;
-        if (fine)
-            status = run(a, &o);
-        else
-            advise_end(a);
+        status = fine ? run(a, &o) : EXIT_BAD;
+        advise_end(a);
     }
     free(a);
     return status;

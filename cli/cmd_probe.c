@@ -5,20 +5,10 @@
 #include "amounts.h"
 #include "files.h"
 #include "json.h"
-#include "processes.h"
+#include "probe_group.h"
 #include "text.h"
-#include "tithe/probe.h"
 #include "train_run.h"
 #include "verbs.h"
-
-/* Collectives wait for the slowest link, so that one is the answer. */
-static size_t slowest(const tithe_probe_link *links, size_t count)
-{
-    size_t worst = 0;
-    for (size_t i = 1; i < count; i++)
-        if (links[i].link.bandwidth < links[worst].link.bandwidth) worst = i;
-    return worst;
-}
 
 static cJSON *probe_json(const tithe_probe_link *link)
 {
@@ -49,50 +39,23 @@ static bool write_table(const char *path, const tithe_probe_link *link)
     return file_write(path, text, used);
 }
 
-static int report(const tithe_probe_link *links, size_t count, const char *out, const char *json)
+static int report(const group_links *found, const char *out, const char *json)
 {
-    const tithe_probe_link *link = &links[slowest(links, count)];
+    const tithe_probe_link *link = probe_slowest(found);
     if (out && !write_table(out, link)) return EXIT_BAD;
     if (json && !json_write(json, probe_json(link))) return EXIT_BAD;
     if (json_alone(json)) return EXIT_DONE;
-    for (size_t i = 0; i < count; i++)
-        printf("rank 0 to rank %u: latency %s one way, bandwidth %s\n", links[i].to,
-               amount_time(links[i].link.latency).text, amount_bandwidth(links[i].link.bandwidth).text);
+    for (size_t i = 0; i < found->count; i++)
+        printf("rank 0 to rank %u: latency %s one way, bandwidth %s\n", found->links[i].to,
+               amount_time(found->links[i].link.latency).text,
+               amount_bandwidth(found->links[i].link.bandwidth).text);
     if (out) printf("%s: take it with --cost table:%s\n", out, out);
     return EXIT_DONE;
-}
-
-static int probe(train_settings *s, double seconds, const char *out, const char *json)
-{
-    processes p;
-    int status = EXIT_BAD;
-    const process_part part = processes_begin(s, &p);
-    if (part == PART_ALL)
-        text_fail("A probe needs another process: --transport mpi under mpirun, or --transport zmq with "
-                  "--local 2 or roles");
-    if (part == PART_SERVED) status = p.status;
-    if ((part == PART_FIRST || part == PART_OTHER) && s->run.workers != tithe_comm_size(p.comm)) {
-        if (part == PART_FIRST)
-            text_fail("--workers says %u, but mpirun started %u processes: leave --workers out",
-                      s->run.workers, tithe_comm_size(p.comm));
-    } else if (part == PART_FIRST || part == PART_OTHER) {
-        tithe_error error = {0};
-        tithe_probe_link *links = text_memory(tithe_comm_size(p.comm) * sizeof *links);
-        const tithe_status probed = tithe_probe(p.comm, seconds, links, &error);
-        if (probed)
-            status = text_fail_status(NULL, probed, &error);
-        else
-            status = part == PART_FIRST ? report(links, tithe_comm_size(p.comm) - 1, out, json) : EXIT_DONE;
-        free(links);
-    }
-    processes_end(&p);
-    return s->local ? status : train_exit(status);
 }
 
 int cmd_probe(int argc, char **argv)
 {
     train_settings s = train_settings_defaults();
-    s.run.scheme = "gather"; /* workers talk to each other */
     const char *out = NULL, *json = NULL;
     double seconds = 5;
     uint64_t workers = 1;
@@ -119,5 +82,9 @@ int cmd_probe(int argc, char **argv)
     s.run.workers = (unsigned)(s.local ? s.local : workers);
     if (out && !file_can_write(out)) return EXIT_BAD;
     s.json = json; /* a server has facts of its own */
-    return probe(&s, seconds, out, json);
+    group_links found;
+    const process_part part = probe_group(&s, seconds, &found);
+    status = part == PART_FIRST ? report(&found, out, json) : found.status;
+    free(found.links);
+    return s.local ? status : train_exit(status);
 }

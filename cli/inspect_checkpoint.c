@@ -33,7 +33,7 @@ static void name_vectors(const tithe_checkpoint *c, char *text, size_t room)
                    {c->learned > 0, "what the scheme and the tuner learned"},
                    {c->residual, "what each worker has not sent"},
                    {c->momentum, "the momentum of each worker"},
-                   {c->gradient, "the last gradient of each worker"},
+                   {c->moved, "the last update, as each worker remembers it"},
                    {c->lowest, "the model of the lowest loss"}};
     size_t used = (size_t)snprintf(text, room, "the model");
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors && used < room; i++)

@@ -270,7 +270,7 @@ typedef struct tithe_checkpoint {
     size_t size; /* sizeof(tithe_checkpoint), set by whoever asks: so much is filled in */
     uint64_t step, n, seed, data_hash;
     unsigned workers;
-    bool gradient; /* a vector: the last one of each worker. It stands in what was a gap */
+    bool moved; /* a vector: the last update, as each worker remembers it. It stands in what was a gap */
     double epochs, seconds;
     /* vectors besides the model */
     bool residual, aggregate, server_residual, anchor, averages, clients, momentum, lowest;

@@ -113,13 +113,14 @@ tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, con
 tithe_status ti_exchange_form(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
                               bool measure, const float **x, tithe_error *error)
 {
+    const bool late = w->late.vector;
+    const bool fine = late && ti_late_look(&w->late, c->g, w->residual, c->gamma, way->n);
     /* before it gets into what is kept */
     const tithe_status status =
-        way->feedback->keeps ? ti_exchange_expect_finite(c->g, way->n, error) : TITHE_OK;
+        way->feedback->keeps && !fine ? ti_exchange_expect_finite(c->g, way->n, error) : TITHE_OK;
     if (status) return status;
     *x = way->feedback->form(c);
-    if (measure) w->energy = ti_exchange_squares(*x, way->n);
-    if (w->late.g) ti_late_look(&w->late, c->g, *x, (double)c->gamma, way->n);
+    if (measure) w->energy = late ? w->late.energy : ti_exchange_squares(*x, way->n);
     return TITHE_OK;
 }
 

@@ -5,18 +5,19 @@
 #include "kernels/define_sums.h"
 #include "kernels/kernels.h"
 
-static inline void define_drift(const float *g, float *before, const float *moved, const float *x, size_t n,
+static inline void define_drift(const float *g, float *moved, const float *e, float gamma, size_t n,
                                 double sums[3])
 {
     double along[LANES] = {0}, squares[LANES] = {0}, energy[LANES] = {0};
     for (size_t i = 0; i < n; i += LANES) {
         const int many = n - i < LANES ? (int)(n - i) : LANES;
         for (int j = 0; j < many; j++) {
-            const double now = (double)g[i + (size_t)j], formed = (double)x[i + (size_t)j];
-            along[j] += now * (double)moved[i + (size_t)j];
+            const size_t at = i + (size_t)j;
+            const double now = (double)g[at], formed = (double)(e[at] + gamma * g[at]);
+            along[j] += now * (double)moved[at];
             squares[j] += now * now;
             energy[j] += formed * formed;
-            before[i + (size_t)j] = g[i + (size_t)j];
+            moved[at] = g[at];
         }
     }
     sums[0] = define_fold(along);
@@ -24,16 +25,17 @@ static inline void define_drift(const float *g, float *before, const float *move
     sums[2] = define_fold(energy);
 }
 
-static inline void define_gains(const float *g, const float *update, float *moved, size_t n, double sums[2])
+static inline void define_gains(float *g, const float *update, size_t n, double sums[2])
 {
     double gain[LANES] = {0}, squares[LANES] = {0};
     for (size_t i = 0; i < n; i += LANES) {
         const int many = n - i < LANES ? (int)(n - i) : LANES;
         for (int j = 0; j < many; j++) {
-            const double u = (double)update[i + (size_t)j];
-            gain[j] += (double)g[i + (size_t)j] * u;
+            const size_t at = i + (size_t)j;
+            const double u = (double)update[at];
+            gain[j] += (double)g[at] * u;
             squares[j] += u * u;
-            moved[i + (size_t)j] = update[i + (size_t)j];
+            g[at] = update[at];
         }
     }
     sums[0] = define_fold(gain);

@@ -77,11 +77,10 @@ typedef struct kernels {
     double (*sum_below)(const float *x, size_t n, float limit, size_t *others);
     float (*max_abs)(const float *x, size_t n); /* what is not finite is more than any number */
     void (*add_scaled)(float *y, const float *x, float scale, size_t n); /* y += scale * x */
-    /* <g, moved>, |g|^2 and |x|^2; then before becomes g. */
-    void (*drift)(const float *g, float *before, const float *moved, const float *x, size_t n,
-                  double sums[3]);
-    /* <g, update> and |update|^2; then moved becomes the update. */
-    void (*gains)(const float *g, const float *update, float *moved, size_t n, double sums[2]);
+    /* <g, moved>, |g|^2 and |e + gamma g|^2; then moved becomes g. */
+    void (*drift)(const float *g, float *moved, const float *e, float gamma, size_t n, double sums[3]);
+    /* <g, update> and |update|^2; then g becomes the update. */
+    void (*gains)(float *g, const float *update, size_t n, double sums[2]);
     void (*random_block)(tithe_key key, uint64_t block, uint32_t *out);
     bool (*natural_encode)(const natural_job *job); /* false: a value is not finite */
     /* y += scale * (factor * value) */

@@ -166,8 +166,8 @@ static tithe_status pass_account(const passage *p, int rank, double *account)
     return status;
 }
 
-/* The gradient and the update that a worker remembers, which lie in the buckets. */
-static tithe_status pass_remembered(const passage *p, unsigned rank, bool update)
+/* The update that a worker remembers, which lies in the buckets. */
+static tithe_status pass_remembered(const passage *p, unsigned rank)
 {
     const tithe_exchange *ex = p->r->exchange;
     tithe_status status = TITHE_OK;
@@ -175,7 +175,7 @@ static tithe_status pass_remembered(const passage *p, unsigned rank, bool update
         const tithe_exchange *part = ti_exchange_part(ex, b);
         const bool mine = comm_is_local(p->r->comm, rank);
         const late_memory *m = mine ? &part->workers[rank - p->r->comm->first].late : &(late_memory){0};
-        status = pass(p, (int)rank, KIND_F32, update ? m->moved : m->g, part->n);
+        status = pass(p, (int)rank, KIND_F32, m->vector, part->n);
     }
     return status;
 }
@@ -194,8 +194,7 @@ static tithe_status pass_worker(const passage *p, unsigned rank, uint32_t parts,
     if (!status && parts & PART_RESIDUAL)
         status = pass(p, of, KIND_F32, tithe_exchange_residual(r->exchange, rank), r->size);
     if (!status && parts & PART_MOMENTUM) status = pass(p, of, KIND_F64, momentum, r->size);
-    if (!status && parts & PART_GRADIENT) status = pass_remembered(p, rank, false);
-    if (!status && parts & PART_GRADIENT) status = pass_remembered(p, rank, true);
+    if (!status && parts & PART_MOVED) status = pass_remembered(p, rank);
     return status;
 }
 

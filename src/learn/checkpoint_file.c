@@ -55,7 +55,7 @@ uint64_t ti_checkpoint_shared_bytes(const checkpoint_head *h)
 uint64_t ti_checkpoint_worker_bytes(const checkpoint_head *h)
 {
     return UINT64_C(8) * checkpoint_account(h) + numbers_bytes(h, PART_RESIDUAL, 4) +
-           numbers_bytes(h, PART_MOMENTUM, 8) + numbers_bytes(h, PART_GRADIENT, 8) +
+           numbers_bytes(h, PART_MOMENTUM, 8) + numbers_bytes(h, PART_MOVED, 4) +
            (h->parts & PART_STEERED ? 8 : 0);
 }
 

@@ -31,7 +31,7 @@ enum {
     PART_CLIENTS = 64,   /* u32 for each worker */
     PART_MOMENTUM = 128, /* f64, of each worker */
     PART_LOWEST = 256,   /* f64, and two numbers ahead of it; runs before there was such do not have it */
-    PART_GRADIENT = 512, /* 2 f32, of each worker */
+    PART_MOVED = 512,    /* f32, of each worker */
     PART_STEERED = 1024, /* f32, and a number of each worker, ahead of its account (exchange/control.h) */
     PART_ALL = 2047
 };

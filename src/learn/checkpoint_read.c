@@ -42,7 +42,7 @@ tithe_status tithe_checkpoint_read(const char *name, const uint8_t *bytes, size_
                           .clients = h.parts & PART_CLIENTS,
                           .momentum = h.parts & PART_MOMENTUM,
                           .lowest = h.parts & PART_LOWEST,
-                          .gradient = h.parts & PART_GRADIENT,
+                          .moved = h.parts & PART_MOVED,
                           .learned = h.learned,
                           .shared_bytes = ti_checkpoint_shared_bytes(&h),
                           .worker_bytes = ti_checkpoint_worker_bytes(&h)};

@@ -23,7 +23,7 @@ uint32_t ti_checkpoint_parts(const run *r)
            (r->estimator->saved ? PART_ANCHOR : 0u) | (vectors > 0 ? PART_MEAN : 0u) |
            (vectors > 1 ? PART_BEFORE : 0u) | (r->clients ? PART_CLIENTS : 0u) |
            (r->momentum ? PART_MOMENTUM : 0u) | (r->restart.x ? PART_LOWEST : 0u) |
-           (ti_exchange_waits(&r->exchange->config) ? PART_GRADIENT : 0u);
+           (ti_exchange_waits(&r->exchange->config) ? PART_MOVED : 0u);
 }
 
 /* Of the options what the next part of the run needs; the end, the collective and the like as they were asked for. */

@@ -26,7 +26,7 @@ enum { LATE_NUMBERS = 4 };
 
 /* Of one rank, from step to step. */
 typedef struct late_memory {
-    float *g, *moved; /* n numbers each: the gradient of the step before, and the update that came of it */
+    float *vector; /* n numbers: the last update, and from look to learn the gradient */
     /* What a checkpoint holds besides: was there a step before; <g, u> and |u|^2 of it; entries of the rank's message. */
     double numbers[LATE_NUMBERS];
     double energy; /* |x|^2 of this step */
@@ -38,8 +38,8 @@ bool ti_late_open(late_memory *m, size_t n); /* false: there is not enough memor
 void ti_late_close(late_memory *m);
 void ti_late_forget(late_memory *m); /* as before the first step */
 
-/* Before a level is chosen: the gradient, and x = e + gamma g. */
-void ti_late_look(late_memory *m, const float *g, const float *x, double gamma, size_t n);
+/* Before a level is chosen for x = e + gamma g, and before e becomes x. False: something in g is not finite. */
+bool ti_late_look(late_memory *m, const float *g, const float *e, float gamma, size_t n);
 /* After the step: what came of it, and how many entries the rank had sent. */
 void ti_late_learn(late_memory *m, const float *update, size_t entries, size_t n);
 

@@ -161,8 +161,7 @@ static void what_is_remembered_can_be_written_down(void **state)
             for (unsigned p = 0; p < parts; p++) {
                 const late_memory *from = &ti_exchange_part(one->ex, p)->workers[r].late;
                 late_memory *to = &ti_exchange_part(other->ex, p)->workers[r].late;
-                memcpy(to->g, from->g, ti_exchange_part(one->ex, p)->n * sizeof(float));
-                memcpy(to->moved, from->moved, ti_exchange_part(one->ex, p)->n * sizeof(float));
+                memcpy(to->vector, from->vector, ti_exchange_part(one->ex, p)->n * sizeof(float));
             }
         }
         memcpy(y, x, sizeof x);

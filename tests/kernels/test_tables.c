@@ -135,23 +135,23 @@ static void additions(void **state)
 /* Sums over several vectors, and one of them takes the place of another. */
 static void look_back(vector_kind kind, size_t n, unsigned place)
 {
-    const float *g = input(kind, n, place);
+    const float *g = input(kind, n, place), gamma = 0.3f;
     const float *before = vector_of((vector_kind)((kind + n) % V_NONFINITE), 2 * n + 1),
-                *x = vector_of((vector_kind)((kind + 1) % V_NONFINITE), n + 7);
+                *e = vector_of((vector_kind)((kind + 1) % V_NONFINITE), n + 7);
     double wanted[5], got[5];
     output_place(&floats, n * 4, 4, (place + 3) % PLACES);
     output_reset(floats.wanted, &floats, before);
-    ti_kernels_ref.drift(g, (void *)floats.wanted, before, x, n, wanted);
+    ti_kernels_ref.drift(g, (void *)floats.wanted, e, gamma, n, wanted);
     expect_here(n == 0 || memcmp(floats.wanted, g, n * 4) == 0, "the gradient is not kept");
     output_reset(floats.wanted, &floats, before);
-    ti_kernels_ref.gains(x, g, (void *)floats.wanted, n, wanted + 3);
+    ti_kernels_ref.gains((void *)floats.wanted, g, n, wanted + 3);
     expect_here(n == 0 || memcmp(floats.wanted, g, n * 4) == 0, "the update is not kept");
     for (size_t t = 0; t < running_count; t++) {
         here.table = running[t]->name;
         for (int i = 0; i < 2; i++) {
             output_reset(floats.got, &floats, before);
-            if (i == 0) running[t]->drift(g, (void *)floats.got, before, x, n, got);
-            if (i == 1) running[t]->gains(x, g, (void *)floats.got, n, got + 3);
+            if (i == 0) running[t]->drift(g, (void *)floats.got, e, gamma, n, got);
+            if (i == 1) running[t]->gains((void *)floats.got, g, n, got + 3);
             expect_output(&floats, floats.size);
         }
         for (int i = 0; i < 5; i++) expect_double("a sum over several vectors", got[i], wanted[i]);

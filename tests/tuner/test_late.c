@@ -204,16 +204,20 @@ static void as_the_formulas_say(void **state)
     for (unsigned seed = 1; seed <= 60; seed++) {
         dice d = {seed};
         late_memory m;
-        float g[N], before[N], x[N], update[N];
-        const double gamma = exp(2 * roll_gauss(&d)), smooth = exp(-5 * roll_unit(&d));
+        float g[N], before[N], e[N], x[N], update[N];
+        const float step_size = (float)exp(2 * roll_gauss(&d));
+        const double gamma = (double)step_size, smooth = exp(-5 * roll_unit(&d));
         assert_true(ti_late_open(&m, N));
         fill(g, &d, 1);
         for (unsigned t = 0; t < STEPS; t++) {
             memcpy(before, g, sizeof g);
             for (size_t i = 0; i < N && t; i++)
                 g[i] -= (float)(smooth / gamma) * update[i] + (float)(0.01 * roll_gauss(&d));
-            for (size_t i = 0; i < N; i++) x[i] = (float)gamma * g[i] * (float)(1 + 3 * roll_unit(&d));
-            ti_late_look(&m, g, x, gamma, N);
+            for (size_t i = 0; i < N; i++) e[i] = 3 * step_size * g[i] * (float)roll_unit(&d);
+            for (size_t i = 0; i < N; i++) x[i] = e[i] + step_size * g[i];
+            assert_true(ti_late_look(&m, g, e, step_size, N));
+            expect(fabsl(m.energy - dot(x, x)) <= 1e-9L * dot(x, x), "seed %u, step %u: |x|^2 is %.17g", seed,
+                   t, m.energy);
             long double r = 1, rho = 0;
             if (t) {
                 rho = gamma * (dot(before, update) - dot(g, update)) / dot(update, update);
@@ -238,23 +242,23 @@ static void a_scale_changes_nothing(void **state)
 {
     (void)state;
     dice d = {9};
-    float g[N], x[N], update[N];
+    float g[N], e[N], update[N];
     late_memory one, other;
     assert_true(ti_late_open(&one, N) && ti_late_open(&other, N));
     fill(g, &d, 1);
     for (unsigned t = 0; t < STEPS; t++) {
         for (size_t i = 0; i < N; i++) g[i] = g[i] / (t ? 8 : 1) * 0.9f;
-        for (size_t i = 0; i < N; i++) x[i] = update[i] = 0.1f * g[i];
-        ti_late_look(&one, g, x, 0.1, N);
+        for (size_t i = 0; i < N; i++) e[i] = 0.05f * (update[i] = 0.1f * g[i]);
+        ti_late_look(&one, g, e, 0.1f, N);
         ti_late_learn(&one, update, 5, N);
         for (size_t i = 0; i < N; i++) g[i] *= 8;
-        ti_late_look(&other, g, x, 0.1 / 8, N);
+        ti_late_look(&other, g, e, 0.1f / 8, N);
         ti_late_learn(&other, update, 5, N);
         assert_true(one.lost == other.lost && one.pace == other.pace);
         assert_true(t == 0 || (one.lost < 1 && one.pace > 0));
     }
     ti_late_forget(&one);
-    ti_late_look(&one, g, x, 0.1, N);
+    ti_late_look(&one, g, e, 0.1f, N);
     assert_true(one.lost == 1 && one.pace == 0 && one.before == 0);
     ti_late_close(&one);
     ti_late_close(&other);
@@ -264,7 +268,7 @@ static void a_scale_changes_nothing(void **state)
 static void what_is_not_known_is_lost(void **state)
 {
     (void)state;
-    float g[N] = {0}, x[N] = {1}, update[N] = {0};
+    float g[N] = {0}, x[N] = {1}, update[N] = {0}; /* x: nothing but what was kept */
     late_memory m;
     assert_true(ti_late_open(&m, N));
     ti_late_look(&m, g, x, 1, N);
@@ -277,6 +281,14 @@ static void what_is_not_known_is_lost(void **state)
     g[0] = 0;
     ti_late_look(&m, g, x, 1, N); /* nothing is left to gain */
     assert_true(m.lost == 1 && m.before == 0);
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 3 * N; i++) {
+        g[i % N] = bad[i / N];
+        assert_false(ti_late_look(&m, g, x, 1, N));
+        g[i % N] = 3.4e38f;
+        assert_true(ti_late_look(&m, g, x, 1, N)); /* as large as it gets */
+        g[i % N] = 0;
+    }
     ti_late_close(&m);
 }
 
