@@ -14,6 +14,7 @@
 
 typedef struct advise_options {
     const char *latency, *bandwidth, *cost, *report, *json;
+    bool quiet; /* standard output is taken */
 } advise_options;
 
 /* ---- the link ------------------------------------------------------------------------------------------------------ */
@@ -234,7 +235,7 @@ static int answer(const advise *a, const advise_options *o)
         if (status) return text_fail_status(NULL, status, &error);
     }
     if (o->json && !write_json(a, o->json)) return EXIT_BAD;
-    if (json_alone(o->json)) return EXIT_DONE;
+    if (o->quiet) return EXIT_DONE;
     print_answer(a);
     if (o->report) printf("\n%s\n", o->report);
     return EXIT_DONE;
@@ -297,8 +298,10 @@ int cmd_advise(int argc, char **argv)
     int count, status = EXIT_BAD;
     if (options_parse(&c, argc, argv, &count, &status)) {
         const bool fine = train_options_finish(&a->train) && read_link(&o, a) &&
-                          (!o.report || file_can_write(o.report)) &&
-                          (!o.json || json_alone(o.json) || file_can_write(o.json));
+                          file_outputs((const file_output[]){{"--report", o.report, false},
+                                                             {"--json", o.json, false},
+                                                             {NULL, NULL, false}},
+                                       &o.quiet);
         status = EXIT_BAD;
         if (fine)
             status = run(a, &o);

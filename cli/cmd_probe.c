@@ -49,12 +49,12 @@ static bool write_table(const char *path, const tithe_probe_link *link)
     return file_write(path, text, used);
 }
 
-static int report(const tithe_probe_link *links, size_t count, const char *out, const char *json)
+static int report(const tithe_probe_link *links, size_t count, const char *out, const char *json, bool quiet)
 {
     const tithe_probe_link *link = &links[slowest(links, count)];
     if (out && !write_table(out, link)) return EXIT_BAD;
     if (json && !json_write(json, probe_json(link))) return EXIT_BAD;
-    if (json_alone(json)) return EXIT_DONE;
+    if (quiet) return EXIT_DONE;
     for (size_t i = 0; i < count; i++)
         printf("rank 0 to rank %u: latency %s one way, bandwidth %s\n", links[i].to,
                amount_time(links[i].link.latency).text, amount_bandwidth(links[i].link.bandwidth).text);
@@ -62,7 +62,7 @@ static int report(const tithe_probe_link *links, size_t count, const char *out, 
     return EXIT_DONE;
 }
 
-static int probe(train_settings *s, double seconds, const char *out, const char *json)
+static int probe(train_settings *s, double seconds, const char *out)
 {
     processes p;
     int status = EXIT_BAD;
@@ -82,7 +82,8 @@ static int probe(train_settings *s, double seconds, const char *out, const char 
         if (probed)
             status = text_fail_status(NULL, probed, &error);
         else
-            status = part == PART_FIRST ? report(links, tithe_comm_size(p.comm) - 1, out, json) : EXIT_DONE;
+            status = part == PART_FIRST ? report(links, tithe_comm_size(p.comm) - 1, out, s->json, s->quiet)
+                                        : EXIT_DONE;
         free(links);
     }
     processes_end(&p);
@@ -93,7 +94,7 @@ int cmd_probe(int argc, char **argv)
 {
     train_settings s = train_settings_defaults();
     s.run.scheme = "gather"; /* workers talk to each other */
-    const char *out = NULL, *json = NULL;
+    const char *out = NULL;
     double seconds = 5;
     uint64_t workers = 1;
     option options[TRAIN_OPTIONS];
@@ -101,7 +102,7 @@ int cmd_probe(int argc, char **argv)
     options[n++] = option_number("workers", "N", "zmq: how many workers there are", 2, 1000, &workers);
     options[n++] = option_real("seconds", "S", "about how long to measure (default 5)", 0.1, 3600, &seconds);
     options[n++] = option_text("out", "FILE", "write a cost file for --cost table:FILE", &out);
-    options[n++] = option_json(&json);
+    options[n++] = option_json(&s.json); /* a server has facts of its own */
     options[n] = option_end();
     const command c = {
         .positionals = "",
@@ -117,7 +118,9 @@ int cmd_probe(int argc, char **argv)
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
     s.run.workers = (unsigned)(s.local ? s.local : workers);
-    if (out && !file_can_write(out)) return EXIT_BAD;
-    s.json = json; /* a server has facts of its own */
-    return probe(&s, seconds, out, json);
+    if (!file_outputs(
+            (const file_output[]){{"--out", out, false}, {"--json", s.json, false}, {NULL, NULL, false}},
+            &s.quiet))
+        return EXIT_BAD;
+    return probe(&s, seconds, out);
 }
