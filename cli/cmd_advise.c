@@ -15,6 +15,7 @@
 
 typedef struct advise_options {
     const char *latency, *bandwidth, *cost, *report, *json;
+    bool quiet; /* standard output is taken */
 } advise_options;
 
 static const double PROBE_SECONDS = 2;
@@ -287,7 +288,7 @@ static int answer(const advise *a, const advise_options *o)
         if (status) return text_fail_status(NULL, status, &error);
     }
     if (o->json && !write_json(a, o->json)) return EXIT_BAD;
-    if (json_alone(o->json)) return EXIT_DONE;
+    if (o->quiet) return EXIT_DONE;
     print_answer(a);
     if (o->report) printf("\n%s\n", o->report);
     return EXIT_DONE;
@@ -354,8 +355,10 @@ int cmd_advise(int argc, char **argv)
     if (options_parse(&c, argc, argv, &count, &status)) {
         name_transport(&a->train);
         const bool fine = train_options_finish(&a->train) && expect_one_link(&o, &a->train) &&
-                          (!o.report || file_can_write(o.report)) &&
-                          (!o.json || json_alone(o.json) || file_can_write(o.json));
+                          file_outputs((const file_output[]){{"--report", o.report, false},
+                                                             {"--json", o.json, false},
+                                                             {NULL, NULL, false}},
+                                       &o.quiet);
         status = fine ? run(a, &o) : EXIT_BAD;
         advise_end(a);
     }

@@ -302,6 +302,7 @@ int cmd_bench(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
+    if (!json_can_write(json)) return EXIT_BAD;
     const suite *s = suites;
     while (count && s->name && strcmp(argv[0], s->name) != 0) s++;
     if (!s->name)

@@ -290,6 +290,7 @@ int cmd_check(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
+    if (!json_can_write(json)) return EXIT_BAD;
 
     check_run run = {.seed = seed};
     if (count == 0) add_all(&run);

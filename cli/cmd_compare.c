@@ -266,7 +266,7 @@ static cJSON *run_json(const train_outcome *out, const standing *s, const plan *
     return json;
 }
 
-static int run_all(const plan *p, const char *report, const char *json_path)
+static int run_all(const plan *p, const char *report, const char *json_path, bool quiet)
 {
     train_outcome *outcomes = text_memory(p->count * sizeof *outcomes);
     const tithe_trace **traces =
@@ -305,7 +305,7 @@ static int run_all(const plan *p, const char *report, const char *json_path)
             json_item(json, "runs", runs);
             if (!json_write(json_path, json)) result = EXIT_BAD;
         }
-        if (!json_alone(json_path) && result != EXIT_BAD) {
+        if (!quiet && result != EXIT_BAD) {
             print_table(outcomes, standings, &finished);
             print_slowdown(outcomes, traces, &finished);
             if (report) printf("\n%s\n", report);
@@ -345,8 +345,11 @@ int cmd_compare(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-    if (report && !file_can_write(report)) return EXIT_BAD;
-    if (json && !json_alone(json) && !file_can_write(json)) return EXIT_BAD;
+    bool quiet;
+    if (!file_outputs(
+            (const file_output[]){{"--report", report, false}, {"--json", json, false}, {NULL, NULL, false}},
+            &quiet))
+        return EXIT_BAD;
     if (train_by_mpirun())
         return text_fail("Under mpirun each process would make all the runs: start compare without it");
     plan p = {.path = argv[0]};
@@ -365,7 +368,7 @@ int cmd_compare(int argc, char **argv)
             fine = fine && !wrong;
             text_set_place(NULL, 0);
         }
-        if (fine) status = run_all(&p, report, json);
+        if (fine) status = run_all(&p, report, json, quiet);
     }
     free(p.text);
     return status;

@@ -16,6 +16,7 @@ typedef struct decode_options {
     uint64_t seed, rank, tensor;
     uint64_t step; /* UINT64_MAX: whatever the frame says */
     const char *indices, *json;
+    bool quiet;              /* standard output is taken */
     tithe_train_options run; /* of which decode has one */
 } decode_options;
 
@@ -104,7 +105,7 @@ static int decode(const char *in, const char *out, const decode_options *o, deco
 
     const char *spec = tithe_codec_spec(s->codec);
     if (o->json && !json_write(o->json, summary_json(spec, &h, &info))) return EXIT_BAD;
-    if (!json_alone(o->json) && !file_is_standard(out))
+    if (!o->quiet)
         printf("%s: %s of %s coordinates, step %lu, written as %s in %s bytes\n", spec,
                text_group(info.entries).text, text_group(h.n).text, (unsigned long)h.step,
                vector_type_name(h.type), text_group((uint64_t)h.n * vector_type_size(h.type)).text);
@@ -144,8 +145,10 @@ int cmd_decode(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-    if (json_alone(o.json) && file_is_standard(argv[1]))
-        return text_fail("OUT and --json cannot both be standard output: name a file for one of them");
+    if (!file_outputs(
+            (const file_output[]){{"OUT", argv[1], false}, {"--json", o.json, false}, {NULL, NULL, false}},
+            &o.quiet))
+        return EXIT_BAD;
 
     decode_state s = {0};
     status = decode(argv[0], argv[1], &o, &s);

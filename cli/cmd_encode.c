@@ -14,6 +14,7 @@ typedef struct encode_options {
     int type; /* -1: as the spec says, f32 when it says nothing */
     uint64_t seed, step, rank, tensor;
     const char *indices, *segments, *json;
+    bool quiet; /* standard output is taken */
 } encode_options;
 
 /* What one run holds; whatever it got to, encode_end gives it back. */
@@ -136,7 +137,7 @@ static int encode(const char *spec, const char *in, const char *out, const encod
     const size_t dense = n * vector_type_size(type);
     const char *canonical = tithe_codec_spec(s->codec);
     if (o->json && !json_write(o->json, summary_json(canonical, &info, n, dense))) return EXIT_BAD;
-    if (!json_alone(o->json) && !file_is_standard(out)) print_summary(canonical, &info, n, dense);
+    if (!o->quiet) print_summary(canonical, &info, n, dense);
     return EXIT_DONE;
 }
 
@@ -176,8 +177,10 @@ int cmd_encode(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-    if (json_alone(o.json) && file_is_standard(argv[2]))
-        return text_fail("OUT and --json cannot both be standard output: name a file for one of them");
+    if (!file_outputs(
+            (const file_output[]){{"OUT", argv[2], false}, {"--json", o.json, false}, {NULL, NULL, false}},
+            &o.quiet))
+        return EXIT_BAD;
 
     encode_state s = {0};
     status = encode(argv[0], argv[1], argv[2], &o, &s);

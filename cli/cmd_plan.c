@@ -21,7 +21,7 @@ typedef struct plan_options {
     char *codec_text;     /* of --codec, cut at its semicolons */
     tithe_cost *measured; /* what --cost names */
     int count;
-    bool no_codec, no_map;
+    bool no_codec, no_map, quiet; /* quiet: standard output is taken */
     double keeps[MAX_KEEPS];
     tithe_plan_codec codecs[MAX_CODECS], summed;
     uint64_t min, max; /* workers */
@@ -253,12 +253,12 @@ static int answer(plan_options *o, tithe_plan_request *q)
     tithe_plan_row *rows = text_memory(tithe_plan_rows(q) * sizeof *rows);
     if (!status) status = tithe_plan_make(q, rows, &plan, &error);
     const bool growth = o->max > o->min;
-    const bool shows_map = !json_alone(o->json) && !growth && !o->no_map;
+    const bool shows_map = !o->quiet && !growth && !o->no_map;
     if (!status && (shows_map || o->report)) status = plan_map_fill(q, &map, &error);
     int result = status ? text_fail_status(NULL, status, &error) : EXIT_DONE;
     if (!result && o->json && !json_write(o->json, plan_json(q, rows, &plan))) result = EXIT_BAD;
     if (!result && o->report && !plan_page_write(o->report, &map, q, rows, &plan)) result = EXIT_BAD;
-    if (!result && !json_alone(o->json)) {
+    if (!result && !o->quiet) {
         print_plan(q, rows, &plan);
         if (growth) result = print_growth(o, *q, rows);
         if (shows_map) plan_map_print(&map, q);
@@ -314,7 +314,11 @@ int cmd_plan(int argc, char **argv)
     int count, status;
     tithe_plan_request q = {0};
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-    const bool fine = read_request(&o, &q) && (!o.report || file_can_write(o.report));
+    const bool fine =
+        read_request(&o, &q) && file_outputs((const file_output[]){{"--report", o.report, false},
+                                                                   {"--json", o.json, false},
+                                                                   {NULL, NULL, false}},
+                                             &o.quiet);
     status = fine ? answer(&o, &q) : EXIT_BAD;
     tithe_cost_free(o.measured);
     free(o.codec_text);

@@ -39,12 +39,12 @@ static bool write_table(const char *path, const tithe_probe_link *link)
     return file_write(path, text, used);
 }
 
-static int report(const group_links *found, const char *out, const char *json)
+static int report(const group_links *found, const char *out, const char *json, bool quiet)
 {
     const tithe_probe_link *link = probe_slowest(found);
     if (out && !write_table(out, link)) return EXIT_BAD;
     if (json && !json_write(json, probe_json(link))) return EXIT_BAD;
-    if (json_alone(json)) return EXIT_DONE;
+    if (quiet) return EXIT_DONE;
     for (size_t i = 0; i < found->count; i++)
         printf("rank 0 to rank %u: latency %s one way, bandwidth %s\n", found->links[i].to,
                amount_time(found->links[i].link.latency).text,
@@ -56,7 +56,7 @@ static int report(const group_links *found, const char *out, const char *json)
 int cmd_probe(int argc, char **argv)
 {
     train_settings s = train_settings_defaults();
-    const char *out = NULL, *json = NULL;
+    const char *out = NULL;
     double seconds = 5;
     uint64_t workers = 1;
     option options[TRAIN_OPTIONS];
@@ -64,7 +64,7 @@ int cmd_probe(int argc, char **argv)
     options[n++] = option_number("workers", "N", "zmq: how many workers there are", 2, 1000, &workers);
     options[n++] = option_real("seconds", "S", "about how long to measure (default 5)", 0.1, 3600, &seconds);
     options[n++] = option_text("out", "FILE", "write a cost file for --cost table:FILE", &out);
-    options[n++] = option_json(&json);
+    options[n++] = option_json(&s.json); /* a server has facts of its own */
     options[n] = option_end();
     const command c = {
         .positionals = "",
@@ -80,11 +80,13 @@ int cmd_probe(int argc, char **argv)
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
     s.run.workers = (unsigned)(s.local ? s.local : workers);
-    if (out && !file_can_write(out)) return EXIT_BAD;
-    s.json = json; /* a server has facts of its own */
+    if (!file_outputs(
+            (const file_output[]){{"--out", out, false}, {"--json", s.json, false}, {NULL, NULL, false}},
+            &s.quiet))
+        return EXIT_BAD;
     group_links found;
     const process_part part = probe_group(&s, seconds, &found);
-    status = part == PART_FIRST ? report(&found, out, json) : found.status;
+    status = part == PART_FIRST ? report(&found, out, s.json, s.quiet) : found.status;
     free(found.links);
     return s.local ? status : train_exit(status);
 }

@@ -46,7 +46,7 @@ static cJSON *report_json(const char *out, tithe_trace *const *traces, int count
     return json;
 }
 
-static int report(char **paths, int count, const char *out, const char *title, const char *json)
+static int report(char **paths, int count, const char *out, const char *title, const char *json, bool quiet)
 {
     tithe_trace **traces = text_memory((size_t)count * sizeof(tithe_trace *));
     tithe_error error = {0};
@@ -66,7 +66,7 @@ static int report(char **paths, int count, const char *out, const char *title, c
             result = text_fail_status(NULL, status, &error);
         else if (json && !json_write(json, report_json(out, traces, count)))
             result = EXIT_BAD;
-        else if (!json_alone(json))
+        else if (!quiet)
             printf("%s: %d run%s; open it in a browser\n", out, count, count == 1 ? "" : "s");
     }
     for (int i = 0; i < read; i++) tithe_trace_free(traces[i]);
@@ -78,7 +78,7 @@ int cmd_report(int argc, char **argv)
 {
     const char *out = "report.html", *title = NULL, *json = NULL;
     const option options[] = {
-        option_text("out", "FILE", "where the page goes (default report.html)", &out),
+        option_text("out", "FILE", "where the page goes (default report.html); - is standard output", &out),
         option_text("title", "TEXT", "what stands at its top", &title),
         option_json(&json),
         option_end(),
@@ -98,9 +98,12 @@ int cmd_report(int argc, char **argv)
     };
     int count, status;
     if (!options_parse(&c, argc, argv, &count, &status)) return status;
-    if (file_is_standard(out)) return text_fail("The page goes to a file: name one with --out FILE");
-    if (!file_can_write(out)) return EXIT_BAD;
+    bool quiet;
+    if (!file_outputs(
+            (const file_output[]){{"--out", out, false}, {"--json", json, false}, {NULL, NULL, false}},
+            &quiet))
+        return EXIT_BAD;
     if (is_input(out, argv, count))
         return text_fail("'%s' is one of the traces, so the page must go elsewhere", out);
-    return report(argv, count, out, title, json);
+    return report(argv, count, out, title, json, quiet);
 }

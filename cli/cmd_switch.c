@@ -110,6 +110,6 @@ int cmd_switch(int argc, char **argv)
     o.jobs = (unsigned)jobs;
     o.slots = (unsigned)slots;
     o.datagram = (unsigned)datagram;
-    if (json && !json_alone(json) && !file_can_write(json)) return EXIT_BAD;
+    if (!json_can_write(json)) return EXIT_BAD;
     return serve(&o, json);
 }

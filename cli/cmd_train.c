@@ -85,7 +85,7 @@ static int finish(const train_settings *s, train_outcome *out)
         if (status) return text_fail_status(NULL, status, &error);
     }
     if (s->json && !json_write(s->json, train_facts_json(&out->result))) return EXIT_BAD;
-    if (!json_alone(s->json)) print_outcome(out, s);
+    if (!s->quiet) print_outcome(out, s);
     return verdict(out);
 }
 
@@ -95,7 +95,7 @@ static int run(train_settings *s, const char *line, bool speaks)
     train_outcome out = {0};
     int status = EXIT_BAD;
     if (!speaks) s->trace = s->report = s->json = NULL;
-    if (train_run(s, "run", line, !speaks || json_alone(s->json), &out))
+    if (train_run(s, "run", line, !speaks || s->quiet, &out))
         status = speaks ? finish(s, &out) : verdict(&out);
     train_outcome_free(&out);
     return status;
@@ -123,8 +123,10 @@ static bool read_options(train_settings *s, int argc, char **argv, int *status)
     n += train_process_options(s, options + n);
     n += train_switch_options(s, options + n);
     n += train_parts_options(s, options + n);
-    options[n++] =
-        option_text("trace", "FILE", "write one line for each step that was looked at (CSV)", &s->trace);
+    options[n++] = option_text("trace", "FILE",
+                               "write one line for each step that was looked at (CSV); - is standard output, "
+                               "as for --report and --json",
+                               &s->trace);
     options[n++] = option_text(
         "replay", "TRACE",
         "take the settings of a run under a tuner that steers once more, at the same steps", &s->replay);
@@ -166,8 +168,11 @@ int cmd_train(int argc, char **argv)
     if (read_options(&s, argc, argv, &status)) {
         status = EXIT_BAD;
         const bool sensible = train_options_finish(&s) && (!s.replay || train_replay_read(s.replay, &s)) &&
-                              (!s.report || file_can_write(s.report)) &&
-                              (!s.json || json_alone(s.json) || file_can_write(s.json));
+                              file_outputs((const file_output[]){{"--trace", s.trace, true},
+                                                                 {"--report", s.report, false},
+                                                                 {"--json", s.json, false},
+                                                                 {NULL, NULL, false}},
+                                           &s.quiet);
         if (sensible) status = spread(&s, line);
     }
     train_settings_free(&s);

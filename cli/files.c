@@ -165,3 +165,28 @@ bool file_can_write(const char *path)
     if (reason) text_fail("Cannot write '%s': %s", path, strerror(reason));
     return !reason;
 }
+
+/* One that takes all that comes, such as /dev/null. */
+static bool is_device(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISCHR(about.st_mode);
+}
+
+bool file_outputs(const file_output *outputs, bool *taken)
+{
+    *taken = false;
+    for (const file_output *o = outputs; o->option; o++) {
+        if (!o->path) continue;
+        const bool standard = file_is_standard(o->path);
+        if (!standard && !o->in_place && !file_can_write(o->path)) return false;
+        for (const file_output *other = outputs; other < o; other++) {
+            if (!other->path || strcmp(other->path, o->path) != 0 || is_device(o->path)) continue;
+            text_fail("%s and %s cannot both be %s: name a file of its own for one of them", other->option,
+                      o->option, standard ? "standard output" : o->path);
+            return false;
+        }
+        *taken = *taken || standard;
+    }
+    return true;
+}

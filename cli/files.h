@@ -23,4 +23,15 @@ bool file_can_write(const char *path);
 
 bool file_is_standard(const char *path); /* is it "-"? */
 
+/* Where a verb writes to. */
+typedef struct file_output {
+    const char *option; /* as it is typed; NULL ends a list */
+    const char *path;   /* NULL: nobody asked for it */
+    bool in_place;      /* written line by line, and not renamed into its folder */
+} file_output;
+
+/* Before long work begins: can all of them be written, and does one at most want standard output? Then *taken says whether one
+ * does, so that nothing else may be printed there. False: that was said. */
+bool file_outputs(const file_output *outputs, bool *taken);
+
 #endif

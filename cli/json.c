@@ -78,6 +78,11 @@ bool json_write(const char *path, cJSON *json)
     return fine;
 }
 
+bool json_can_write(const char *path)
+{
+    return !path || file_is_standard(path) || file_can_write(path);
+}
+
 bool json_alone(const char *path)
 {
     return path && file_is_standard(path);

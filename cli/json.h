@@ -22,6 +22,9 @@ void json_traits(cJSON *object, const char *name, unsigned traits);
 /* Write and free. False: it could not be written, and that was said. */
 bool json_write(const char *path, cJSON *json);
 
+/* Found out before long work begins; NULL is fine. False: that was said. */
+bool json_can_write(const char *path);
+
 /* Is standard output taken by the JSON, so that nothing else may be printed there? */
 bool json_alone(const char *path);
 

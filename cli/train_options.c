@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
 #include "text.h"
 #include "transports.h"
 
@@ -116,6 +117,10 @@ bool train_options_finish(train_settings *s)
     }
     if (o->every && !o->checkpoint) {
         text_fail("--every says how often, but not where to: add --checkpoint FILE");
+        return false;
+    }
+    if (o->checkpoint && file_is_standard(o->checkpoint)) {
+        text_fail("A checkpoint goes to a file, which each one replaces: name one with --checkpoint FILE");
         return false;
     }
     if (s->key && !s->at_switch) {

@@ -16,6 +16,7 @@ typedef struct train_settings {
     uint64_t local;              /* start so many zmq workers, and the server, here */
     double deadline;
     const char *trace, *report, *json;
+    bool quiet;                      /* one of them is standard output */
     const char *replay;              /* a trace whose settings are taken once more, */
     char *replayed, *replayed_tuner; /* and what was read from it */
     char **words;                    /* as they were typed */

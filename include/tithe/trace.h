@@ -78,7 +78,7 @@ TITHE_API const char *tithe_trace_find(const tithe_trace *trace, const char *key
  * record; an empty field is a number that is not known. A file that a stopped run left behind reads as far as its
  * last whole line. */
 typedef struct tithe_trace_file tithe_trace_file;
-/* Open for writing now, so that a bad path is found before the run. When append returns, the system has the whole
+/* Open for writing now, so that a bad path is found before the run; "-" is standard output. When append returns, the system has the whole
  * line, so it survives the end of the process; it is forced to the medium once a second and on close. An append
  * that fails leaves the lines before it whole. */
 TITHE_API tithe_status tithe_trace_file_open(const char *path, const char *name, tithe_trace_file **file,
@@ -110,7 +110,7 @@ TITHE_API double tithe_trace_cheaper_sent(const tithe_trace *const *traces, size
 TITHE_API double tithe_trace_slower(const tithe_trace *const *traces, size_t count, size_t i);
 
 /* One self-contained HTML page about these runs; see docs/report.md. `title` may be NULL. Written beside the file
- * and renamed over it: a reader never sees half a page, and a failure leaves what was there. */
+ * and renamed over it: a reader never sees half a page, and a failure leaves what was there. "-" is standard output. */
 TITHE_API tithe_status tithe_report_write(const char *path, const char *title,
                                           const tithe_trace *const *traces, size_t count, tithe_error *error);
 

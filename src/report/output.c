@@ -60,9 +60,12 @@ static int write_beside(const char *path, const struct stat *old, const char *by
 tithe_status ti_output_write(const char *path, const char *bytes, size_t size, tithe_error *error)
 {
     struct stat about;
-    const bool exists = stat(path, &about) == 0;
+    const bool standard = strcmp(path, "-") == 0, exists = !standard && stat(path, &about) == 0;
     int reason;
-    if (exists && !S_ISREG(about.st_mode)) {
+    if (standard) {
+        const int descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+        reason = descriptor < 0 ? errno : write_and_close(descriptor, bytes, size, false);
+    } else if (exists && !S_ISREG(about.st_mode)) {
         reason = write_straight(path, bytes, size);
     } else {
         /* Through a symbolic link it is the file behind it that is replaced, not the link. */
@@ -71,5 +74,6 @@ tithe_status ti_output_write(const char *path, const char *bytes, size_t size, t
         free(behind);
     }
     if (!reason) return TITHE_OK;
-    return ti_fail(error, TITHE_E_FILE, 0, "Cannot write '%.140s': %s.", path, strerror(reason));
+    return ti_fail(error, TITHE_E_FILE, 0, "Cannot write '%.140s': %s.", standard ? "standard output" : path,
+                   strerror(reason));
 }

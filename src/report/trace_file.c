@@ -21,7 +21,7 @@ struct tithe_trace_file {
     off_t length;  /* of all whole lines */
     time_t synced; /* when the medium had all of them, by the monotonic clock */
     buffer line;
-    char *path;
+    char *path; /* as sentences show it */
 };
 
 static time_t now(void)
@@ -162,22 +162,25 @@ tithe_status tithe_trace_file_open(const char *path, const char *name, tithe_tra
     if (!path || !name || !file)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A trace needs a path and a name.");
     tithe_trace_file *f = calloc(1, sizeof *f);
-    const size_t size = strlen(path) + 1;
+    const bool standard = strcmp(path, "-") == 0;
+    const char *shown = standard ? "standard output" : path;
+    const size_t size = strlen(shown) + 1;
     char *copy = malloc(size);
     if (!f || !copy) {
         free(f);
         free(copy);
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is no memory for a trace.");
     }
-    f->path = memcpy(copy, path, size);
-    f->descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    f->path = memcpy(copy, shown, size);
+    f->descriptor = standard ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                             : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     f->synced = now();
     struct stat about;
     tithe_status status = TITHE_OK;
     if (f->descriptor < 0 || fstat(f->descriptor, &about) != 0)
         status = fail_write(f, errno, error);
     else
-        f->regular = S_ISREG(about.st_mode);
+        f->regular = !standard && S_ISREG(about.st_mode); /* what else is in there is not ours to cut */
     if (!status) {
         add_fact(&f->line, "name", name);
         status = put_line(f, error);

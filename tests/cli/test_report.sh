@@ -33,7 +33,7 @@ refused 'a folder that is not there' 'none/page.html.*No such file' "$TITHE" rep
 refused 'a folder as output' 'Is a directory' "$TITHE" report one.csv --out .
 refused 'the output is looked at first' 'none/page.html' "$TITHE" report bad.csv --out none/page.html
 refused 'the page over a trace' 'one of the traces' "$TITHE" report one.csv two.csv --out ./two.csv
-refused 'the page to standard output' 'goes to a file' "$TITHE" report one.csv --out -
+refused 'page and JSON to standard output' 'cannot both be' "$TITHE" report one.csv --out - --json -
 refused 'no value' '--out FILE' "$TITHE" report one.csv --out
 if [ "$(id -u)" -ne 0 ]; then
     mkdir closed && chmod a-w closed
