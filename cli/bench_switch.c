@@ -12,21 +12,19 @@ typedef struct output {
     bool quiet;     /* standard output is the JSON */
 } output;
 
-static bool is_trip(const tithe_switch_row *row)
-{
-    return row->gate < 1;
-}
-
 static void print_row(const tithe_switch_row *row)
 {
-    if (row->why)
+    if (row->why) {
         printf("  %-11s %s\n", row->name, row->why);
-    else if (is_trip(row))
-        printf("  %-11s %-26s %8.1f us                 at most %.0f us: %s\n", row->name, row->what,
-               1e6 * row->seconds, 1e6 * row->gate, row->met ? "met" : "missed");
+        return;
+    }
+    printf("  %-11s %-26s ", row->name, row->what);
+    if (row->trip)
+        printf("%8.1f us                 at most %.0f us", 1e6 * row->seconds, 1e6 * row->gate);
     else
-        printf("  %-11s %-26s %8.2f ms %8.1f M values/s  at least %.0f: %s\n", row->name, row->what,
-               1e3 * row->seconds, 1e-6 * row->rate, 1e-6 * row->gate, row->met ? "met" : "missed");
+        printf("%8.2f ms %8.1f M values/s", 1e3 * row->seconds, 1e-6 * row->rate);
+    if (!row->trip && row->gate > 0) printf("  at least %.0f", 1e-6 * row->gate);
+    printf("%s\n", row->gate > 0 ? row->met ? ": met" : ": missed" : "");
     fflush(stdout);
 }
 
@@ -43,7 +41,7 @@ static cJSON *row_json(const tithe_switch_row *row)
     json_number(json, "seconds", measured ? row->seconds : NAN);
     json_number(json, "fastest", measured ? row->fastest : NAN);
     json_number(json, "values_per_second", measured ? row->rate : NAN);
-    json_number(json, "gate", measured ? row->gate : NAN);
+    json_number(json, "gate", measured && row->gate > 0 ? row->gate : NAN);
     json_bool(json, "met", row->met);
     json_count(json, "retransmitted", row->retransmitted);
     json_text(json, "skipped", row->why);

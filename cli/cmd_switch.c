@@ -75,10 +75,8 @@ int cmd_switch(int argc, char **argv)
                     &o.address),
         option_text("key", "FILE", "a secret that the workers have, too: needed beyond this machine", &o.key),
         option_flag("trusted", "listen beyond this machine without a key", &o.trusted),
-        option_text(
-            "backend", "NAME",
-            "what adds: udp, a process (default), or bpf, a program in the kernel, on links that are trusted",
-            &o.backend),
+        option_text("backend", "NAME", "what adds: udp, a process (default), or bpf, a program in the kernel",
+                    &o.backend),
         option_number("jobs", "N", "runs at the same time (default 4)", 1, 256, &jobs),
         option_number("slots", "N",
                       "packets of a worker under way, a power of two (default: as the socket has room)", 1,

@@ -73,12 +73,13 @@ TITHE_API tithe_status tithe_switch_serve(const tithe_switch_options *options, t
 
 /* Two workers on the loopback, and nothing but reductions. */
 typedef struct tithe_switch_row {
-    const char *name;        /* "switch.udp" */
+    const char *name;        /* "switch.udp"; "echo": the same packets, sent back by sockets alone */
     const char *what;        /* numbers and packets, or the round trip of one packet */
     size_t n;                /* numbers of a reduction */
     double seconds, fastest; /* of one: the median, and the shortest */
     double rate;             /* numbers in a second */
-    double gate;             /* at least this rate; of a round trip, at most these seconds */
+    bool trip;               /* of a round trip */
+    double gate;             /* at least this rate; of a round trip, at most these seconds; 0: none */
     bool met;
     uint64_t retransmitted;
     const char *why; /* the backend cannot be used here, and nothing was measured; NULL: it was */

@@ -83,7 +83,7 @@ aggregate *ti_aggregate_start(void *memory, const agg_shape *s)
 
 size_t ti_aggregate_room(const agg_shape *s)
 {
-    return PACKET_HEAD + PACKET_TAG + (size_t)s->values * sizeof(uint32_t) + PACKET_JOINED;
+    return s->datagram + PACKET_TAG; /* the shortest datagram holds what is no sum */
 }
 
 const agg_counts *ti_aggregate_counts(const aggregate *a)

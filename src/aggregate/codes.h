@@ -58,11 +58,10 @@ static inline uint32_t codes_natural(uint32_t code)
  * random numbers. */
 static inline uint8_t codes_round(uint32_t sum, uint64_t random)
 {
-    const uint32_t sign = sum >> 31, magnitude = sign ? 0u - sum : sum;
-    if (magnitude == 0) return 0;
-    const uint32_t h = codes_highest_bit(magnitude), below = (UINT32_C(1) << h) - 1;
+    const uint32_t sign = sum >> 31, minus = 0u - sign, magnitude = (sum ^ minus) - minus;
+    const uint32_t h = codes_highest_bit(magnitude | 1), below = (UINT32_C(1) << h) - 1;
     const uint32_t up = ((uint32_t)random & below) < (magnitude & below);
-    return (uint8_t)(sign << 7 | (h + up + 1));
+    return (uint8_t)((sign << 7 | (h + up + 1)) & (0u - (magnitude != 0)));
 }
 
 /* The random number of the value at `place` behind the one where `draw` begins. */

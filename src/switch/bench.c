@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/median.h"
 #include "comm/comm.h"
+#include "switch/bench_echo.h"
 #include "switch/switch.h"
 
 enum { WORKERS = 2, ROUNDS = 15, TRIPS = 2000, TRIP_VALUES = 256 };
@@ -28,6 +29,7 @@ static const case_row cases[] = {
     {"int32, jumbo", OPERATION_SUM, 32, PACKET_LONGEST, 1 << 22, 150e6},
     {"natural, jumbo", OPERATION_NATURAL, 8, PACKET_LONGEST, 1 << 23, 150e6},
 };
+enum { CASES = sizeof cases / sizeof *cases };
 static const double longest_trip = 40e-6;
 
 typedef struct bench {
@@ -151,6 +153,16 @@ static agg_reduction reduction_of(const case_row *c, size_t n)
                            .n = n};
 }
 
+static void describe(tithe_switch_row *row, const case_row *c, double seconds[ROUNDS])
+{
+    row->fastest = seconds[0];
+    for (int i = 1; i < ROUNDS; i++) row->fastest = seconds[i] < row->fastest ? seconds[i] : row->fastest;
+    row->seconds = median(seconds, ROUNDS);
+    row->what = c->what;
+    row->n = c->n;
+    row->rate = (double)c->n / row->seconds;
+}
+
 static tithe_status measure_rate(const char *backend, const case_row *c, tithe_switch_row *row,
                                  tithe_error *error)
 {
@@ -161,17 +173,27 @@ static tithe_status measure_rate(const char *backend, const case_row *c, tithe_s
     if (!status) status = reduce(&b, &r, ROUNDS, seconds, error);
     end(&b);
     if (status) return status;
-    double fastest = seconds[0];
-    for (int i = 1; i < ROUNDS; i++) fastest = seconds[i] < fastest ? seconds[i] : fastest;
-    row->seconds = median(seconds, ROUNDS);
-    row->fastest = fastest;
-    row->what = c->what;
-    row->n = c->n;
-    row->rate = (double)c->n / row->seconds;
+    describe(row, c, seconds);
     row->retransmitted = b.counts.retransmitted;
     row->gate = c->least;
     row->met = row->rate >= c->least;
     return TITHE_OK;
+}
+
+/* The packets of the same reduction, as many under way as that has. */
+static tithe_status measure_echo(const case_row *c, tithe_switch_row *row, tithe_error *error)
+{
+    double seconds[ROUNDS];
+    const agg_reduction r = reduction_of(c, c->n);
+    const packet_limits limits = {.datagram = c->datagram, .values = 65528};
+    const packet_cut cut = reduction_cut(&r, &limits);
+    const echo_shape shape = {.workers = WORKERS,
+                              .length = PACKET_HEAD + packet_bytes(cut.values, c->bits),
+                              .packets = cut.packets,
+                              .window = c->datagram > 9000 ? 8 : 256};
+    const tithe_status status = ti_bench_echo(&shape, ROUNDS, seconds, error);
+    if (!status) describe(row, c, seconds);
+    return status;
 }
 
 /* One packet of each worker, and back. */
@@ -186,6 +208,7 @@ static tithe_status measure_trip(const char *backend, tithe_switch_row *row, tit
     if (!status) {
         *row = (tithe_switch_row){.name = row->name,
                                   .what = "one slot, there and back",
+                                  .trip = true,
                                   .n = TRIP_VALUES,
                                   .fastest = seconds[0],
                                   .gate = longest_trip,
@@ -203,6 +226,11 @@ tithe_status tithe_switch_bench(void (*report)(void *context, const tithe_switch
                                 tithe_error *error)
 {
     tithe_status status = TITHE_OK;
+    for (size_t c = 0; c < CASES && !status; c++) {
+        tithe_switch_row row = {.name = "echo"};
+        status = measure_echo(&cases[c], &row, error);
+        if (!status) report(context, &row);
+    }
     for (const tithe_switch_backend *const *b = tithe_switch_backends(); *b && !status; b++) {
         const tithe_switch_options options = {
             .size = sizeof options, .address = "127.0.0.1:0", .workers = WORKERS};
@@ -213,7 +241,7 @@ tithe_status tithe_switch_bench(void (*report)(void *context, const tithe_switch
             report(context, &row);
             continue;
         }
-        for (size_t c = 0; c < sizeof cases / sizeof *cases && !status; c++) {
+        for (size_t c = 0; c < CASES && !status; c++) {
             row = (tithe_switch_row){.name = name};
             status = measure_rate((*b)->name, &cases[c], &row, error);
             if (!status) report(context, &row);

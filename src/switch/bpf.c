@@ -50,10 +50,7 @@ typedef struct in_kernel {
 
 static const char *refuse(const tithe_switch_options *o)
 {
-    if (o->key)
-        return "The backend 'bpf' does not look at tags: take `backend` udp for a key, or, where nobody else "
-               "is on "
-               "the link, `trusted` without one.";
+    (void)o;
     const int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tithe_probe", 4, 4, 1, NULL);
     if (map >= 0) {
         close(map);
@@ -83,12 +80,23 @@ static bpf_slot *slot_at(const in_kernel *k, size_t i)
     return (void *)((uint8_t *)k->slots.memory + i * k->slot_bytes);
 }
 
-static void clear_place(const in_kernel *k, uint32_t place)
+/* As soon as nobody else is at it: the program never waits while it holds a slot. */
+static void clear_slot(bpf_slot *s, uint64_t job)
+{
+    uint32_t free = 0;
+    while (!__atomic_compare_exchange_n(&s->lock, &free, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        free = 0;
+    s->job = job;
+    s->s.count = 0;
+    __atomic_store_n(&s->lock, 0, __ATOMIC_SEQ_CST);
+}
+
+static void clear_place(const in_kernel *k, uint32_t place, uint64_t job)
 {
     bpf_peer *peers = (bpf_peer *)k->peers.memory + (size_t)place * k->setup.workers;
     memset(peers, 0, k->setup.workers * sizeof *peers);
     for (size_t i = 0; i < (size_t)k->setup.slots * 2; i++)
-        slot_at(k, (size_t)place * k->setup.slots * 2 + i)->s.count = 0;
+        clear_slot(slot_at(k, (size_t)place * k->setup.slots * 2 + i), job);
 }
 
 static void set_peer(const switch_state *s, uint32_t place, uint32_t worker, bpf_peer *peer)
@@ -108,7 +116,7 @@ static void tell_place(const switch_state *s, uint32_t i)
     if (p->taken && (!job.taken || p->job != job.job)) __atomic_store_n(&p->taken, 0, __ATOMIC_SEQ_CST);
     if (!job.taken) return;
     if (!p->taken) {
-        clear_place(k, i);
+        clear_place(k, i, job.job);
         p->job = job.job;
     }
     for (uint32_t w = 0; w < k->setup.workers; w++)
@@ -149,7 +157,7 @@ static void choose_shape(switch_state *s, in_kernel *k)
     agg_shape *shape = &s->shape;
     shape->elsewhere = true;
     if (shape->datagram > BPF_DATAGRAM) shape->datagram = BPF_DATAGRAM;
-    shape->values = packet_room(shape->datagram, 0, 8);
+    shape->values = packet_room(shape->datagram, seal_bytes(&s->seal), 8);
     if (!s->options->slots) {
         shape->slots = 4;
         while (2 * shape->slots * shape->workers <= IN_FLIGHT) shape->slots *= 2;
@@ -161,7 +169,9 @@ static void choose_shape(switch_state *s, in_kernel *k)
                            .datagram = shape->datagram,
                            .block_mask = power_from((shape->values + 7) / 8) - 1,
                            .ip = s->at.v4.sin_addr.s_addr,
-                           .port = s->at.v4.sin_port};
+                           .port = s->at.v4.sin_port,
+                           .tag = (uint16_t)seal_bytes(&s->seal),
+                           .key = {get_u64(s->seal.key), get_u64(s->seal.key + 8)}};
     k->slot_bytes = (sizeof(bpf_slot) + (k->setup.block_mask + 1) * 8 * sizeof(uint32_t) + 7) / 8 * 8;
 }
 
@@ -363,8 +373,7 @@ static tithe_status serve(const tithe_switch_options *options, tithe_switch_coun
 
 const tithe_switch_backend ti_switch_bpf = {
     .name = "bpf",
-    .summary = "a program in the kernel, where packets come in: Linux, IPv4, trusted links, and the rights "
-               "to load it",
+    .summary = "a program in the kernel, where packets come in: Linux, IPv4, and the rights to load it",
     .refuse = refuse,
     .serve = serve,
 };

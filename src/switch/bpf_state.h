@@ -17,6 +17,8 @@ typedef struct bpf_setup {
     uint32_t block_mask; /* blocks of 8 numbers in a slot, less one */
     uint32_t ip;
     uint16_t port;
+    uint16_t tag; /* bytes of it: 0 without a key */
+    uint64_t key[2];
 } bpf_setup;
 
 typedef struct bpf_place {
@@ -34,8 +36,10 @@ typedef struct bpf_peer {
     uint32_t interface;     /* and where they come in */
 } bpf_peer;
 
+/* Of one job: what began to look at it for another, before its place was given away, finds that it is not its own. */
 typedef struct bpf_slot {
     uint32_t lock, unused;
+    uint64_t job;
     slot s;
     uint32_t sums[];
 } bpf_slot;

@@ -1,5 +1,5 @@
 /* client.c - the way to a switch: a socket for each rank of this process, and one loop that moves the packets of all of them. */
-#define _GNU_SOURCE /* recvmmsg and sendmmsg */
+#define _GNU_SOURCE /* ppoll */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -10,16 +10,16 @@
 #include "aggregate/window.h"
 #include "base/clock.h"
 #include "comm/comm.h"
-#include "switch/net.h"
+#include "switch/mail.h"
+#include "switch/patience.h"
 #include "switch/seal.h"
 #include "tithe/switch.h"
 
 enum {
-    BATCH = 32,
     DEFAULT_TIMEOUT = 30,
     CLOSED = 3 /* answers that nobody listens, from which on it is believed */
 };
-static const double ask_every = 0.1, look_every = 0.2, silence = 1, spin = 60e-6; /* seconds */
+static const double ask_every = 0.1, look_every = 0.2, silence = 1; /* seconds */
 
 typedef struct client_rank {
     int socket;
@@ -41,10 +41,11 @@ typedef struct client {
     uint32_t here; /* workers that have come */
     uint32_t slots;
     packet_limits limits;
-    size_t room; /* of a packet */
-    uint8_t *out, *in;
-    struct mmsghdr go[BATCH], got[BATCH];
-    struct iovec go_bytes[BATCH], got_bytes[BATCH];
+    inbox *in;
+    outbox *out;
+    size_t room;      /* of what is written of a packet: its head, under a key all of it */
+    uint8_t *written; /* MAIL_DATAGRAMS of these */
+    patience patience;
     struct pollfd *polls;
     /* of the reduction that runs */
     const agg_reduction *r;
@@ -66,11 +67,14 @@ static void forget_ranks(client *c)
     }
     free(c->of);
     free(c->polls);
-    free(c->out);
-    free(c->in);
+    free(c->written);
+    ti_inbox_close(c->in);
+    ti_outbox_close(c->out);
     c->of = NULL;
     c->polls = NULL;
-    c->out = c->in = NULL;
+    c->written = NULL;
+    c->in = NULL;
+    c->out = NULL;
 }
 
 static tithe_status open_ranks(client *c, tithe_error *error)
@@ -83,20 +87,18 @@ static tithe_status open_ranks(client *c, tithe_error *error)
     for (unsigned i = 0; i < c->local; i++) {
         const int made = c->of[i].socket = ti_net_connect(&c->at, error);
         if (made < 0) return TITHE_E_FILE;
+        ti_inbox_prepare(made);
         c->polls[i] = (struct pollfd){.fd = made, .events = POLLIN};
     }
     c->limits.datagram = ti_net_datagram(c->of[0].socket, &c->at, true);
     c->limits.tag = seal_bytes(&c->seal);
-    c->room = c->limits.datagram + 1u;
-    c->out = malloc(BATCH * c->room);
-    c->in = malloc(BATCH * c->room);
-    if (!c->out || !c->in)
+    c->room = c->seal.keyed ? c->limits.datagram : PACKET_HEAD;
+    c->written = malloc(MAIL_DATAGRAMS * c->room);
+    c->in = ti_inbox_open();
+    c->out = ti_outbox_open();
+    c->patience = patience_start();
+    if (!c->written || !c->in || !c->out)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for packets.");
-    for (unsigned i = 0; i < BATCH; i++) {
-        c->got_bytes[i] = (struct iovec){c->in + i * c->room, c->room};
-        c->got[i].msg_hdr = (struct msghdr){.msg_iov = &c->got_bytes[i], .msg_iovlen = 1};
-        c->go[i].msg_hdr = (struct msghdr){.msg_iov = &c->go_bytes[i], .msg_iovlen = 1};
-    }
     return TITHE_OK;
 }
 
@@ -162,7 +164,9 @@ static void take_joined(client *c, unsigned i, const packet_head *h, const uint8
     c->limits.values = values;
     c->of[i].joined = true;
     const int plain = h->operation & 1; /* a program in the kernel answers, which has no checksum of UDP */
-    if (plain) setsockopt(c->of[i].socket, SOL_SOCKET, SO_NO_CHECK, &plain, sizeof plain);
+    if (!plain) return;
+    setsockopt(c->of[i].socket, SOL_SOCKET, SO_NO_CHECK, &plain, sizeof plain);
+    ti_outbox_leave_whole(c->out); /* nor does it cut */
 }
 
 /* A sum goes into place, whichever rank here gets it first. */
@@ -206,12 +210,11 @@ static tithe_status take_packet(client *c, unsigned i, const uint8_t *packet, si
 static tithe_status receive(client *c, unsigned i, bool *some, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
-    const int count = recvmmsg(c->of[i].socket, c->got, BATCH, MSG_DONTWAIT, NULL);
+    const int count = ti_inbox_receive(c->in, c->of[i].socket, MSG_DONTWAIT);
+    mail_item d;
     if (count < 0 && errno == ECONNREFUSED) c->closed++;
     const double now = clock_now();
-    for (int k = 0; k < count && !status; k++)
-        if (!(c->got[k].msg_hdr.msg_flags & MSG_TRUNC))
-            status = take_packet(c, i, c->in + (size_t)k * c->room, c->got[k].msg_len, now, error);
+    while (!status && ti_inbox_next(c->in, &d)) status = take_packet(c, i, d.bytes, d.length, now, error);
     *some |= count > 0;
     return status;
 }
@@ -296,37 +299,43 @@ static tithe_status join(void *self, uint64_t job, unsigned ranks, unsigned firs
 
 /* ---- a reduction ------------------------------------------------------------------------------------------- */
 
-static size_t write_chunk(const client *c, unsigned i, uint32_t chunk, uint8_t *packet)
+/* Its head, and where its numbers lie; under a key all of it in one piece. Returns how many pieces it has. */
+static unsigned write_chunk(const client *c, unsigned i, uint32_t chunk, uint8_t *to,
+                            struct iovec pieces[MAIL_PIECES])
 {
     packet_head h = ti_reduction_head(c->r, &c->cut, chunk);
     h.job = c->job;
     h.place = c->place;
     h.worker = (uint16_t)(c->first + i);
     h.number = window_number(&c->of[i].w, chunk);
-    packet_write(packet, &h);
+    packet_write(to, &h);
+    const uint8_t *numbers = c->up[i] + reduction_place(&c->cut, chunk, h.up);
     const size_t bytes = packet_bytes(h.values, h.up);
-    memcpy(packet + PACKET_HEAD, c->up[i] + reduction_place(&c->cut, chunk, h.up), bytes);
-    return ti_seal_close_packet(&c->seal, packet, PACKET_HEAD + bytes);
+    pieces[0] = (struct iovec){to, PACKET_HEAD};
+    pieces[1] = (struct iovec){(void *)numbers, bytes}; /* which are only read */
+    if (!c->seal.keyed) return 2;
+    memcpy(to + PACKET_HEAD, numbers, bytes);
+    pieces[0].iov_len = ti_seal_close_packet(&c->seal, to, PACKET_HEAD + bytes);
+    return 1;
 }
 
 /* All that the window of a rank lets go. */
 static void send_chunks(client *c, unsigned i)
 {
+    const int socket = c->of[i].socket;
+    uint32_t chunk;
     unsigned count;
     do {
         const double now = clock_now();
-        uint32_t chunk;
-        for (count = 0; count < BATCH && ti_window_next(&c->of[i].w, now, &chunk); count++) {
-            uint8_t *packet = c->out + count * c->room;
-            c->go_bytes[count] = (struct iovec){packet, write_chunk(c, i, chunk, packet)};
+        for (count = 0; count < MAIL_DATAGRAMS && ti_window_next(&c->of[i].w, now, &chunk); count++) {
+            struct iovec pieces[MAIL_PIECES];
+            const unsigned many = write_chunk(c, i, chunk, c->written + count * c->room, pieces);
+            ti_outbox_add(c->out, pieces, many, true);
         }
-        for (unsigned first = 0; first < count;) { /* what cannot be sent is lost, and goes again */
-            const int sent = sendmmsg(c->of[i].socket, c->go + first, count - first, MSG_NOSIGNAL);
-            if (sent < 0 && errno == EINTR) continue;
-            if (sent < 0 && errno == ECONNREFUSED) c->closed++;
-            first += sent > 0 ? (unsigned)sent : 1;
-        }
-    } while (count == BATCH);
+        for (unsigned l = 0; l < ti_outbox_letters(c->out); l++)
+            c->closed += ti_outbox_post(c->out, socket, l, NULL);
+        c->closed += ti_outbox_flush(c->out, socket);
+    } while (count == MAIL_DATAGRAMS);
 }
 
 static bool is_done(const client *c)
@@ -382,7 +391,7 @@ static tithe_status reduce(void *self, const agg_reduction *r, const uint8_t *co
     for (unsigned i = 0; i < c->local; i++) ti_window_begin(&c->of[i].w, c->cut.packets);
     double asked = c->heard = c->advanced = clock_now(), looked = asked;
     tithe_status status = TITHE_OK;
-    double quiet = asked; /* since when nothing has come: waking up takes longer than a packet does */
+    double quiet = asked; /* since when nothing has come */
     while (!status && !is_done(c)) {
         bool some = false;
         for (unsigned i = 0; i < c->local; i++) send_chunks(c, i);
@@ -393,7 +402,10 @@ static tithe_status reduce(void *self, const agg_reduction *r, const uint8_t *co
             looked = now;
         }
         if (some) quiet = now;
-        if (!some && !status && now > quiet + spin && !is_done(c)) wait_until(c, next_wake(c, now));
+        if (!some && !status && now > quiet + c->patience.spin && !is_done(c)) {
+            wait_until(c, next_wake(c, now));
+            patience_learn(&c->patience, clock_now() - quiet);
+        }
     }
     c->r = NULL;
     return status;

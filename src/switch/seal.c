@@ -9,6 +9,8 @@
 #include "base/status.h"
 
 enum { LEAST_SECRET = 16, MOST_SECRET = 1 << 16 };
+_Static_assert(PACKET_TAG == crypto_shorthash_siphashx24_BYTES, "a tag is what SipHash gives");
+_Static_assert(sizeof((seal){0}.key) == crypto_shorthash_siphashx24_KEYBYTES, "and its key what it takes");
 
 tithe_status ti_seal_open(seal *s, const char *path, tithe_error *error)
 {
@@ -40,7 +42,7 @@ void ti_seal_close(seal *s)
 size_t ti_seal_close_packet(const seal *s, uint8_t *packet, size_t length)
 {
     if (!s->keyed) return length;
-    crypto_generichash(packet + length, PACKET_TAG, packet, length, s->key, sizeof s->key);
+    crypto_shorthash_siphashx24(packet + length, packet, length, s->key);
     return length + PACKET_TAG;
 }
 
@@ -50,6 +52,6 @@ bool ti_seal_check(const seal *s, const uint8_t *packet, size_t *length)
     if (!s->keyed) return true;
     if (*length < PACKET_TAG) return false;
     *length -= PACKET_TAG;
-    crypto_generichash(tag, sizeof tag, packet, *length, s->key, sizeof s->key);
+    crypto_shorthash_siphashx24(tag, packet, *length, s->key);
     return sodium_memcmp(tag, packet + *length, sizeof tag) == 0;
 }

@@ -1,4 +1,5 @@
-/* seal.h - tags that close packets under a key, so that a stranger cannot add to a sum: BLAKE2b with a key, by libsodium. */
+/* seal.h - tags that close packets under a key, so that a stranger cannot add to a sum: SipHash-2-4 with 128 bits, by libsodium;
+ * bpf/tag.h has it for the kernel. */
 #ifndef SWITCH_SEAL_H
 #define SWITCH_SEAL_H
 
@@ -7,7 +8,7 @@
 
 typedef struct seal {
     bool keyed;
-    uint8_t key[32];
+    uint8_t key[16];
 } seal;
 
 /* From a file; `path` NULL: without a key. */

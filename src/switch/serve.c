@@ -11,7 +11,8 @@ enum {
     DEFAULT_JOBS = 4,
     MOST_SLOTS = 256, /* where nothing is said: more do not help */
     LEAST_SLOTS = 4,
-    SYSTEM_BYTES = 1024 /* that the system needs for a packet in a socket, about */
+    SYSTEM_BYTES = 1024,  /* that the system needs for a packet in a socket, about */
+    UNDER_WAY = 512 << 10 /* bytes of a worker: more only leave the processor's cache */
 };
 
 static const tithe_switch_backend *const backends[] = {&ti_switch_udp, &ti_switch_bpf, NULL};
@@ -34,7 +35,7 @@ static uint32_t choose_slots(const switch_state *s)
     const size_t each = (size_t)s->options->workers * (s->shape.datagram + SYSTEM_BYTES);
     const size_t fit = ti_net_room(s->socket) / each;
     uint32_t slots = LEAST_SLOTS;
-    while (2 * slots <= fit && slots < MOST_SLOTS) slots *= 2;
+    while (2 * slots <= fit && 2 * slots * s->shape.datagram <= UNDER_WAY && slots < MOST_SLOTS) slots *= 2;
     return slots;
 }
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_SWITCH_CASES_H
 #define TESTS_SWITCH_CASES_H
 
-#include "switch/relay.h"
+#include "switch/model.h"
 
 static const char *const codecs[] = {"all|natural", "all|int32", "all|dither:s=7"};
 
@@ -27,7 +27,7 @@ static void sums_are_those_of_a_simulated_switch(void **state)
     (void)state;
     char key[40];
     write_key(key, 1);
-    for (unsigned keyed = 0; keyed < 1u + backend_has_keys(); keyed++)
+    for (unsigned keyed = 0; keyed < 2; keyed++)
         for (unsigned datagram = 0; datagram <= 1472; datagram += 736)
             for (unsigned ranks = 1; ranks <= 4; ranks += 1 + (ranks == 2)) {
                 served s;
@@ -128,7 +128,6 @@ static tithe_status one_step(const char *address, const char *key, unsigned rank
 static void strangers_get_nowhere(void **state)
 {
     (void)state;
-    if (!backend_has_keys()) return;
     char key[40], other[40];
     served s;
     tithe_error error = {0};
@@ -280,10 +279,40 @@ static void a_worker_that_starts_again(void **state)
     assert_int_equal(s.counts.dropped, 0);
 }
 
+static void it_does_what_its_model_does(void **state)
+{
+    (void)state;
+    char key[40];
+    write_key(key, 3);
+    for (unsigned seed = 1; seed <= 4; seed++) compare_with_model(seed % 2 ? NULL : key, 60, seed);
+    unlink(key);
+}
+
+/* Of somebody who has no key: dropped, whatever else it says. */
+static void a_part_without_a_tag_is_dropped(void **state)
+{
+    (void)state;
+    char key[40];
+    served s;
+    uint8_t packet[200] = {0};
+    write_key(key, 4);
+    served_start(&s, (tithe_switch_options){.workers = 2, .datagram = 1472, .key = key});
+    packet_write(packet, &(packet_head){.kind = KIND_PART, .job = 1, .values = 8, .up = 8, .down = 8});
+    static const size_t lengths[] = {PACKET_HEAD, PACKET_HEAD + PACKET_TAG - 1, 60, 200};
+    for (unsigned i = 0; i < 4; i++) send_raw(s.address, packet, lengths[i]);
+    const wanted w = {.codec = "all|natural", .scheme = "switch", .ranks = 2, .n = 5000};
+    compare_steps(s.address, key, &w, 2);
+    served_end(&s);
+    assert_int_equal(s.counts.reasons[AGG_TAG], 4);
+    assert_int_equal(s.counts.dropped, 4);
+    unlink(key);
+}
+
 #define SWITCH_CASES                                                                                    \
     cmocka_unit_test(sums_are_those_of_a_simulated_switch), cmocka_unit_test(one_in_a_hundred_is_lost), \
         cmocka_unit_test(two_jobs_do_not_mix), cmocka_unit_test(strangers_get_nowhere),                 \
         cmocka_unit_test(bad_packets_are_counted), cmocka_unit_test(a_worker_that_starts_again),        \
-        cmocka_unit_test(a_switch_that_goes_away), cmocka_unit_test(options_that_make_no_sense)
+        cmocka_unit_test(a_switch_that_goes_away), cmocka_unit_test(options_that_make_no_sense),        \
+        cmocka_unit_test(it_does_what_its_model_does), cmocka_unit_test(a_part_without_a_tag_is_dropped)
 
 #endif

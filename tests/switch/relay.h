@@ -16,11 +16,6 @@
 /* How packets get to the switch: set by each test's main. */
 static const char *backend = "udp";
 
-static inline bool backend_has_keys(void)
-{
-    return strcmp(backend, "bpf") != 0;
-}
-
 /* 0: it can be used here. Otherwise what main returns, with the reason said. */
 static inline int backend_take(const char *name)
 {

@@ -108,12 +108,12 @@ probe = subprocess.Popen([tithe, "switch", "--workers", "2", "--listen", "127.0.
 if "listens at" in probe.stdout.readline():
     probe.send_signal(signal.SIGINT)
     check(probe.wait(HANG) == 0, "a switch in the kernel that is stopped")
-    switch = Switch("--backend", "bpf")
+    switch = Switch("--backend", "bpf", "--key", key)
     for name, method in METHODS.items():
         options = [*method, "--steps", "12"]
         simulated = answer(command("inproc", options), name)
         for transport in transports_here():
-            there = answer(command(transport, [*options, "--switch", switch.address, "--deadline", NEVER]), f"{name} in the kernel")
+            there = answer(command(transport, [*options, "--switch", switch.address, "--key", key, "--deadline", NEVER]), f"{name} in the kernel")
             check(there["model_hash"] == simulated["model_hash"], f"{name} in the kernel, over {transport}: another model")
     counts = switch.end()
     check(counts["aggregated"] > 0 and counts["dropped"] == 0 and counts["packets"] >= WORKERS * counts["aggregated"], f"counted {counts}")
@@ -196,8 +196,7 @@ for transport in set(transports_here()) - {"inproc"}:
             f"no address over {transport}")
 for words, text in ((["--workers", "2", "--listen", "nowhere"], "HOST:PORT"), (["--listen", "127.0.0.1:0"], "--workers"),
                     (["--workers", "2", "--listen", "0.0.0.0:0"], "--key FILE"), (["--workers", "2", "--slots", "3"], "power of two"),
-                    (["--workers", "2", "--backend", "smoke"], "udp"), (["--workers", "2", "--key", path("no")], "cannot be read"),
-                    (["--workers", "2", "--backend", "bpf", "--key", key], "--backend udp")):
+                    (["--workers", "2", "--backend", "smoke"], "udp"), (["--workers", "2", "--key", path("no")], "cannot be read")):
     refused([tithe, "switch", *words], text, f"tithe switch {words}")
 
 # ---- a switch that disappears ------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@
 #define inline inline __attribute__((always_inline)) /* a call takes no struct, and few arguments */
 #include "aggregate/codes.h"
 #include "switch/bpf_state.h"
+#include "tag.h"
 
 enum {
     HEADS = sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(struct udphdr),
@@ -259,11 +260,16 @@ static long send_one(uint32_t worker, back *b)
 static inline int send_sum(struct __sk_buff *skb, work *w, uint8_t *packet, uint32_t first_peer,
                            uint32_t worker, bool to_all)
 {
-    const uint32_t length = PACKET_HEAD + packet_bytes(w->h.values, w->h.down);
+    const uint32_t untagged = PACKET_HEAD + packet_bytes(w->h.values, w->h.down),
+                   length = untagged + setup.tag;
     back b = {.skb = skb, .first_peer = first_peer, .length = length};
     bpf_loop(blocks_of(w), write_block, w, 0);
     packet[3] = KIND_SUM;
     packet[12] = packet[13] = 0; /* one packet for all */
+    if (setup.tag) {
+        tagger t = {.bytes = packet, .length = untagged};
+        tag_make(&t, setup.key, (uint64_t *)(packet + (untagged & (BPF_ROOM - 1))));
+    }
     if (skb->len != HEADS + length && bpf_skb_change_tail(skb, HEADS + length, 0)) return TC_ACT_SHOT;
     const uint32_t bytes = length & (BPF_ROOM - 1);
     if (bytes == 0 || bpf_skb_store_bytes(skb, HEADS, packet, bytes, 0)) return TC_ACT_SHOT;
@@ -294,11 +300,11 @@ static inline void let_go(bpf_slot *s)
     __sync_lock_test_and_set(&s->lock, 0);
 }
 
-static inline int take_part(struct __sk_buff *skb, bpf_counts *c, const bpf_place *p, work *w, uint32_t rest,
-                            uint32_t first_peer)
+static inline int take_part(struct __sk_buff *skb, bpf_counts *c, const bpf_place *p, work *w,
+                            packet_room_bytes *room, uint32_t rest, uint32_t first_peer)
 {
     const packet_head *h = &w->h;
-    const uint32_t zero = 0, workers = setup.workers, many = setup.slots;
+    const uint32_t workers = setup.workers, many = setup.slots;
     if (!codes_make_sense(h, workers) || h->values > setup.values ||
         PACKET_HEAD + packet_bytes(h->values, h->down) > p->datagram)
         return drop(c, AGG_FORMAT);
@@ -307,17 +313,18 @@ static inline int take_part(struct __sk_buff *skb, bpf_counts *c, const bpf_plac
     if (!p->ready) return drop(c, AGG_EARLY);
     const uint32_t at = (h->place * 2 + slot_version(h->number, many)) * many + slot_index(h->number, many);
     bpf_slot *s = bpf_map_lookup_elem(&slots, &at);
-    packet_room_bytes *room = bpf_map_lookup_elem(&rooms, &zero);
-    const uint32_t length = (PACKET_HEAD + rest) & (BPF_ROOM - 1);
-    if (!s || !room || length < PACKET_HEAD) return drop(c, AGG_FORMAT);
-    if (bpf_skb_load_bytes(skb, HEADS, room->bytes, length)) return drop(c, AGG_SHORT);
-    uint64_t *behind = (uint64_t *)(room->bytes + length);
+    if (!s) return drop(c, AGG_FORMAT);
+    uint64_t *behind = (uint64_t *)(room->bytes + ((PACKET_HEAD + rest) & (BPF_ROOM - 1)));
 #pragma unroll
-    for (uint32_t i = 0; i < 5; i++) behind[i] = 0;
+    for (uint32_t i = 0; i < 5; i++) behind[i] = 0; /* a tag, and what was here before */
     w->codes = room->bytes + PACKET_HEAD;
     w->slot = s;
     bpf_loop(blocks_of(w), check_block, w, 0);
     if (!get_hold(w)) return drop(c, AGG_BUSY);
+    if (s->job != h->job) {
+        let_go(s);
+        return drop(c, AGG_JOB);
+    }
     const slot_verdict verdict = slot_judge(&s->s, h, many, workers);
     bool finished = false;
     if (verdict <= SLOT_MORE && !w->wrong) {
@@ -341,6 +348,15 @@ static inline int take_part(struct __sk_buff *skb, bpf_counts *c, const bpf_plac
     if (!p->left) return TC_ACT_SHOT;
     c->packets--; /* the process tells this worker who has left, and counts it */
     return TC_ACT_UNSPEC;
+}
+
+static inline bool tag_fits(const uint8_t *packet, uint32_t length)
+{
+    tagger t = {.bytes = packet, .length = length};
+    const uint64_t *said = (const uint64_t *)(packet + (length & (BPF_ROOM - 1)));
+    uint64_t tag[2];
+    tag_make(&t, setup.key, tag);
+    return ((tag[0] ^ said[0]) | (tag[1] ^ said[1])) == 0;
 }
 
 /* The worker's way, as its packets come. */
@@ -371,22 +387,29 @@ int add_parts(struct __sk_buff *skb)
     if (length < PACKET_HEAD || length > skb->len - HEADS || length > setup.datagram ||
         !packet_is_marked(packet) || !packet_is_version(packet))
         return TC_ACT_UNSPEC;
-    work w = {.h = packet_read(packet)};
-    if (w.h.kind != KIND_PART) return TC_ACT_UNSPEC;
+    if (packet[3] != KIND_PART) return TC_ACT_UNSPEC;
     bpf_counts *c = bpf_map_lookup_elem(&counts, &zero);
+    packet_room_bytes *room = bpf_map_lookup_elem(&rooms, &zero);
+    if (!c || !room) return TC_ACT_UNSPEC;
+    c->packets++;
+    const heads from = *in; /* what is loaded below is not looked at twice */
+    const uint32_t bytes = length & (BPF_ROOM - 1);
+    if (bytes < PACKET_HEAD || bpf_skb_load_bytes(skb, HEADS, room->bytes, bytes)) return drop(c, AGG_SHORT);
+    const uint32_t untagged = bytes - setup.tag;
+    if (setup.tag && !tag_fits(room->bytes, untagged)) return drop(c, AGG_TAG);
+    if (untagged < PACKET_HEAD) return drop(c, AGG_SHORT);
+    work w = {.h = packet_read(room->bytes)};
     const uint32_t place_at = w.h.place;
     bpf_place *p = bpf_map_lookup_elem(&places, &place_at);
-    if (!c) return TC_ACT_UNSPEC;
-    c->packets++;
     if (!p || !p->taken || p->job != w.h.job) return drop(c, AGG_JOB);
     if (w.h.worker >= setup.workers) return drop(c, AGG_WORKER);
     const uint32_t first_peer = w.h.place * setup.workers, peer_at = first_peer + w.h.worker;
     bpf_peer *peer = bpf_map_lookup_elem(&peers, &peer_at);
     if (!peer || !peer->ip) return drop(c, AGG_WORKER);
-    if (peer->ip != in->ip.saddr || peer->port != in->udp.source) return drop(c, AGG_STRANGER);
-    learn(peer, &in->eth, skb->ifindex);
+    if (peer->ip != from.ip.saddr || peer->port != from.udp.source) return drop(c, AGG_STRANGER);
+    learn(peer, &from.eth, skb->ifindex);
     p->heard = (uint32_t)(bpf_ktime_get_ns() / 1000000000);
-    return take_part(skb, c, p, &w, length - PACKET_HEAD, first_peer);
+    return take_part(skb, c, p, &w, room, untagged - PACKET_HEAD, first_peer);
 }
 
 char licensed[] SEC("license") = "Apache-2.0";
