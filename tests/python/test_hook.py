@@ -12,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 import tithe  # noqa: E402
 import tithe.torch  # noqa: E402
+from tithe import _library  # noqa: E402
 
 STEPS = 6
 
@@ -100,10 +101,10 @@ def dense_is_ddp(workers):
 CODECS = {
     2: [(None, None, {}), ("randk:keep=0.1", "ec", {"bucket": "layer"}), ("f16", None, {}), ("topk:keep=0.05,per=layer", "ec", {"bucket": "model"}),
         ("topk:keep=0.05,per=layer,whole=300|natural", "ec:decay=0.9", {}),
-        ("topk|sign", "ec", {"tuner": "cat"}), ("threshold:lambda=0.001", "ec", {}), ("stochastic:k=40", "ec", {})],
+        ("topk|sign", "ec", {"tuner": "cat"}), (None, None, {"tuner": "auto"}), ("threshold:lambda=0.001", "ec", {}), ("stochastic:k=40", "ec", {})],
     3: [("topk:keep=0.05|natural", "ec", {"bucket": "model"}), ("natural", None, {}), ("topk:keep=0.1", "ec", {"scheme": "artopk"}),
         ("topk:keep=0.1|sign", "ec", {"scheme": "star", "downlink": "topk:keep=0.2"}), ("bf16", None, {}), ("topk:keep=0.05", "ec", {"warmup": 4})],
-    4: [("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("all|dither:s=3", None, {"scheme": "shards"}),
+    4: [("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("topk|natural", None, {"tuner": "auto", "bucket": "4KiB"}), ("all|dither:s=3", None, {"scheme": "shards"}),
         ("topk:keep=0.1", "ec", {"scheme": "artopk", "leader": "variance"})],
 }
 
@@ -112,6 +113,8 @@ def every_codec(workers):
     cases = [dict(codec=codec, feedback=feedback, options=options) for codec, feedback, options in CODECS[workers]]
     for case, (_, totals, summary) in zip(cases, trained(workers, cases)):
         check(totals.get("uplink_bytes", 0) > 0 and "bytes" in summary, f"{case}: {summary}")
+        steered = case["options"].get("tuner") == "auto"
+        check(("settings; " in summary and "ms a step" in summary) == steered, f"what was chosen, and why: {summary}")
 
 
 def alone():
@@ -130,6 +133,19 @@ def every_ddp():
     for way, (vector, totals, _) in zip(ways, told):
         check(torch.equal(told[0][0], vector), f"{way}: {(told[0][0] - vector).abs().max()} away")
         check("bucket_cap_mb" not in way or totals["buckets"] > 2 * STEPS, f"{way}: {totals.get('buckets')} buckets")
+
+
+def lacking(rank, workers):
+    """The second step has no gradient for some parameters, of which DDP was not told."""
+    model, _, _ = make("topk:keep=0.05", {"bucket_cap_mb": 0.002}, {}, "ec")
+    for step in range(3):
+        loss_of(model, data(rank, step), spare=step == 0).backward()
+
+
+def unused():
+    """DDP says so before the third step: the second one, which never ends, keeps nobody waiting."""
+    for rank, (kind, value) in enumerate(run(lacking, 2)):
+        check(kind == "RuntimeError" and "find_unused_parameters" in value, f"rank {rank}, parameters without a gradient: {kind}: {value}")
 
 
 def accumulation():
@@ -216,6 +232,11 @@ def differ(rank, workers, what):
         module.spare, module.zzz = module.wide, module.spare
     if what == "option" and rank == 0:
         options = {"colour": "red"}
+    if what == "version" and rank == 1:
+        _library.library().tithe_version = lambda: b"0.0.1"
+    if what == "library" and rank == 1:
+        load = _library._load
+        _library._load = lambda name: load("tithe_missing" if name == "tithe_zmq" else name)
     tithe.torch.State(module, codec, "ec", **options)
 
 
@@ -235,6 +256,8 @@ def mismatches():
     refused(run(differ, 2, "shape"), ["parameter", "rank 1", "spare.weight", "13"], "another shape")
     refused(run(differ, 2, "order"), ["parameter", "rank 1"], "another order")
     refused(run(differ, 2, "option"), ["colour"], "no such option", ("MismatchError", "SpecError"))
+    refused(run(differ, 2, "version"), ["tithe 0.0.1", "rank 1"], "another version")
+    refused(run(differ, 2, "library"), ["libtithe_missing", "TITHE_LIBRARIES"], "a library that one rank lacks", ("MismatchError", "MissingLibrary"))
     refused(run(bad_models, 2, "fsdp"), ["FSDP", "DistributedDataParallel"], "FSDP", ("SpecError", "MismatchError"))
     refused(run(bad_models, 2, "frozen"), ["no parameter"], "no gradients", ("SpecError", "MismatchError"))
 
@@ -245,6 +268,7 @@ if __name__ == "__main__":
         every_codec(count)
     alone()
     every_ddp()
+    unused()
     accumulation()
     learning_rates()
     sixteen_bits()
