@@ -31,7 +31,8 @@ class Comm:
 
     @classmethod
     def mpi(cls, comm: Any = None) -> Comm:
-        """Over MPI, a rank in each process: of a communicator of mpi4py, or of all of ``mpirun``."""
+        """Over MPI, a rank in each process: of a communicator of mpi4py, or of all of ``mpirun``. Where nobody has started MPI this
+        does, and closing the group ends it."""
         handle = ctypes.c_void_p()
         if comm is None:
             call("tithe_comm_mpi", None, ctypes.byref(handle), of="tithe_mpi")

@@ -156,6 +156,36 @@ def accumulation():
     check(f"{STEPS} steps" in compressed[2], f"as many exchanges as steps of the optimizer: {compressed[2]}")
 
 
+def images(rank, workers, codec, feedback):
+    """A CNN with batch normalisation, whose buffers DDP itself sends over gloo in each forward pass, on two kinds of images."""
+    torch.manual_seed(5)
+    model = DistributedDataParallel(nn.Sequential(nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.ReLU(), nn.Flatten(),
+                                                  nn.Linear(8 * 36, 2)))
+    state = tithe.torch.State(model, codec, feedback)
+    model.register_comm_hook(state, tithe.torch.hook)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    losses = []
+    for step in range(40):
+        draw = torch.Generator().manual_seed(1000 * rank + step)
+        kinds = torch.randint(2, (16,), generator=draw)
+        x = torch.randn(16, 1, 10, 10, generator=draw)
+        x[:, :, :5] += kinds.view(-1, 1, 1, 1) - 0.5
+        loss = nn.functional.cross_entropy(model(x), kinds)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    dist.barrier()
+    return digest(model.parameters()), sum(losses[-5:]) / 5
+
+
+def convolutions():
+    for codec, feedback in ((None, None), ("topk:keep=0.05|natural", "ec")):
+        told = answers(images, 2, codec, feedback)
+        check(None not in told and told[0][0] == told[1][0], f"a CNN, {codec}: ranks differ")
+        check(all(one and one[1] < 0.2 for one in told), f"a CNN, {codec}: it learns little: {told}")
+
+
 def one_rate(rank, workers, last):
     """Three steps, the last with another learning rate: what was kept, and how far that step went."""
     torch.manual_seed(3)
@@ -269,6 +299,7 @@ if __name__ == "__main__":
     alone()
     every_ddp()
     unused()
+    convolutions()
     accumulation()
     learning_rates()
     sixteen_bits()
