@@ -24,6 +24,10 @@ EXAMPLE = os.path.join(HERE, "..", "examples", "ddp_fashion_mnist.py")
 HOOKS = ("dense", "fp16", "powersgd", "tithe", "topk")
 SPARSE = ["--codec", "topk:keep=0.01|natural", "--feedback", "ec"]  # Tithe on a slow link: the hook called topk
 WARM = 10  # dense steps of PowerSGD
+DROPPED = 3  # first steps that are in no median: there DDP settles on its buckets, and PowerSGD is dense where seconds are taken
+TARGET, LOWEST = 0.85, 0.65  # of the accuracy: where a run ends, and where a picture begins
+COLOURS = {"dense": "#9a9a9a", "fp16": "#c9a227", "powersgd": "#3f78a8", "tithe": "#c0392b", "topk": "#7d3c98"}
+NAMES = {"dense": "dense", "fp16": "fp16", "powersgd": "PowerSGD, rank 4", "tithe": "Tithe, default", "topk": "Tithe, top-k 1 %"}
 PYTHON = "/usr/bin/python3"
 
 
@@ -33,23 +37,24 @@ def of_example(hook):
 
 def steps_for(hook, network):
     """How many steps a measurement takes: enough for a median where they are long, more where they are short."""
-    slow = network.startswith("10mbit") and hook in ("dense", "fp16")
-    return 5 if slow else 15 if network.startswith("100mbit") and hook in ("dense", "fp16") else WARM + 30
+    long = {"10mbit": {"dense": 4, "fp16": 4, "tithe": 8}, "100mbit": {"dense": 10, "fp16": 10, "tithe": 20}}
+    return DROPPED + long.get(network.partition("+")[0], {}).get(hook, 30)
 
 
-def steps_to(hook, workers, seed, extra):
-    """Of a run to the target on this machine."""
+def run_to(hook, workers, seed, extra):
+    """A run to the target on this machine: steps, and the accuracy on the way there."""
     command = [PYTHON, EXAMPLE, "--workers", str(workers), *of_example(hook), "--seed", str(seed), "--json", "--epochs", "2", *extra]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.strip().splitlines()[-1])["reached"]
+    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    return answer["reached"], [(step, accuracy) for step, _, accuracy in answer["curve"]]
 
 
 def step_seconds(hook, workers, network, extra):
     """Median step on a network, and bytes that the first host sent in one."""
-    steps = steps_for(hook, network)
     environment = {"MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29500", "GLOO_SOCKET_IFNAME": "e0", "WORKER_RANK": "NETLAB_HOST"}
     command = ["env", *(f"{key}={value}" for key, value in environment.items()), PYTHON, EXAMPLE, "--workers", str(workers), *of_example(hook), "--json",
-               "--steps", str(steps), "--every", "100000", "--target", "2", "--drop", str(WARM + 2 if hook == "powersgd" else 2), *extra]
+               "--steps", str(steps_for(hook, network)), "--every", "100000", "--target", "2", "--drop", str(DROPPED), "--dense-steps", str(DROPPED - 1),
+               *extra]
     answer = in_lab(network, workers, "each", command)
     return answer["median_step"], answer["sent_bytes_per_step"]
 
@@ -82,34 +87,52 @@ def table(found):
             print(f"| {hook} | {workers} | {', '.join(map(str, steps))} | " + " | ".join(cells) + " |")
 
 
-def plot(found, path):
-    """Bars by network, as SVG: seconds to the target, on a logarithmic scale."""
+def seconds_at(found, hook, workers, network, step):
+    """When a step is over."""
+    one = statistics.median(found["seconds"][f"{hook} {workers} {network}"])
+    if hook != "powersgd":
+        return step * one
+    return min(step, WARM) * statistics.median(found["seconds"][f"dense {workers} {network}"]) + max(0, step - WARM) * one
+
+
+def panel(found, workers, network, left, top):
+    """Accuracy against seconds, which are on a logarithmic scale."""
     import math
-    networks = list(dict.fromkeys(key.split()[2] for key in found["seconds"]))
-    colours = {"dense": "#9a9a9a", "fp16": "#c9b458", "powersgd": "#5b8db8", "tithe": "#c0392b", "topk": "#7d3c98"}
-    parts, x0, height = [], 60, 260
-    def y(value):
-        return height - (math.log10(value) - 0.5) * height / 3.2
-    for power in (10, 100, 1000):
-        parts.append(f'<line x1="{x0}" x2="860" y1="{y(power):.1f}" y2="{y(power):.1f}" stroke="#ddd"/>'
-                     f'<text x="{x0 - 6}" y="{y(power) + 4:.1f}" text-anchor="end">{power} s</text>')
-    x = x0 + 10
-    for network in networks:
-        for workers in (2, 4):
-            for hook in HOOKS:
-                value = seconds_to(found, hook, workers, network)
-                if value:
-                    parts.append(f'<rect x="{x}" width="13" y="{y(value):.1f}" height="{height - y(value):.1f}" fill="{colours[hook]}">'
-                                 f'<title>{hook}, {workers} workers, {network}: {value:.1f} s</title></rect>')
-                x += 14
-            x += 8
-        parts.append(f'<text x="{x - 88}" y="{height + 18}" text-anchor="middle">{network}</text>')
-        x += 10
-    legend = "".join(f'<rect x="{620 + 65 * i}" y="6" width="12" height="12" fill="{colours[hook]}"/><text x="{636 + 65 * i}" y="16">{hook}</text>'
+    width, height, first, last = 190, 150, -0.5, 3.6
+
+    def x(seconds):
+        return left + (math.log10(max(seconds, 10 ** first)) - first) * width / (last - first)
+
+    def y(accuracy):
+        return top + height - (accuracy - LOWEST) * height / (0.87 - LOWEST)
+    parts = [f'<rect x="{left}" y="{top}" width="{width}" height="{height}" fill="none" stroke="#bbb"/>',
+             f'<text x="{left + width / 2}" y="{top - 6}" text-anchor="middle">{network.replace("+", ", ")}, {workers} workers</text>',
+             f'<line x1="{left}" x2="{left + width}" y1="{y(TARGET):.1f}" y2="{y(TARGET):.1f}" stroke="#999" stroke-dasharray="3 3"/>']
+    for power in range(4):
+        parts.append(f'<line x1="{x(10 ** power):.1f}" x2="{x(10 ** power):.1f}" y1="{top}" y2="{top + height}" stroke="#eee"/>'
+                     f'<text x="{x(10 ** power):.1f}" y="{top + height + 14}" text-anchor="middle">{10 ** power} s</text>')
+    for percent in (70, 75, 80, 85):
+        parts.append(f'<text x="{left - 4}" y="{y(percent / 100) + 4:.1f}" text-anchor="end">{percent} %</text>')
+    for hook in HOOKS:
+        curve = found["curves"].get(f"{hook} {workers}")
+        if curve and f"{hook} {workers} {network}" in found["seconds"]:
+            points = " ".join(f"{x(seconds_at(found, hook, workers, network, step)):.1f},{y(accuracy):.1f}" for step, accuracy in curve if accuracy > LOWEST)
+            parts.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[hook]}" stroke-width="1.6"/>')
+    return "".join(parts)
+
+
+def plot(found, path):
+    """A panel for each network and number of workers, as SVG."""
+    networks = [one for one in dict.fromkeys(key.split()[2] for key in found["seconds"]) if one != "none"]
+    counts = sorted({int(key.split()[1]) for key in found["seconds"]})
+    panels = "".join(panel(found, workers, network, 50 + 240 * column, 50 + 200 * row)
+                     for row, workers in enumerate(counts) for column, network in enumerate(networks))
+    legend = "".join(f'<rect x="{50 + 150 * i}" y="8" width="14" height="10" fill="{COLOURS[hook]}"/><text x="{70 + 150 * i}" y="17">{NAMES[hook]}</text>'
                      for i, hook in enumerate(HOOKS))
+    width, height = 50 + 240 * len(networks), 40 + 200 * len(counts)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {height + 30}" font-family="sans-serif" font-size="12">'
-                   f'<rect width="900" height="{height + 30}" fill="#fff"/>{"".join(parts)}{legend}</svg>\n')
+        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">'
+                   f'<rect width="{width}" height="{height}" fill="#fff"/>{legend}{panels}</svg>\n')
 
 
 def main():
@@ -125,7 +148,7 @@ def main():
     parser.add_argument("--plot", help="the same as SVG")
     wanted, rest = parser.parse_known_args()
     path = wanted.table or wanted.out
-    found = {"steps": {}, "seconds": {}, "bytes": {}}
+    found = {"steps": {}, "curves": {}, "seconds": {}, "bytes": {}}
     if path and os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
@@ -144,7 +167,9 @@ def main():
         for hook in wanted.hooks.split(","):
             extra = rest if hook == "tithe" else []
             if wanted.only != "seconds":
-                found["steps"][f"{hook} {workers}"] = [steps_to(hook, workers, int(seed), extra) for seed in wanted.seeds.split(",")]
+                runs = [run_to(hook, workers, int(seed), extra) for seed in wanted.seeds.split(",")]
+                found["steps"][f"{hook} {workers}"] = [steps for steps, _ in runs]
+                found["curves"][f"{hook} {workers}"] = runs[0][1]
                 print(hook, workers, found["steps"][f"{hook} {workers}"], flush=True)
                 note()
     for _ in range(wanted.rounds if wanted.only != "steps" else 0):

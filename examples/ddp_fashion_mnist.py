@@ -33,6 +33,7 @@ def options():
     parser.add_argument("--feedback")
     parser.add_argument("--options", default="{}", help="more of State's keywords, as JSON: '{\"warmup\": 0}'")
     parser.add_argument("--rank", type=int, default=4, help="of PowerSGD")
+    parser.add_argument("--dense-steps", type=int, default=10, help="of PowerSGD, at the start")
     parser.add_argument("--target", type=float, default=0.85, help="stop at this test accuracy")
     parser.add_argument("--epochs", type=float, default=5, help="and after so many passes over the data")
     parser.add_argument("--steps", type=int, help="in place of --epochs")
@@ -86,7 +87,7 @@ def attach(model, wanted):
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     if wanted.hook == "powersgd":
         from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersgd
-        state = powersgd.PowerSGDState(None, matrix_approximation_rank=wanted.rank, start_powerSGD_iter=10)
+        state = powersgd.PowerSGDState(None, matrix_approximation_rank=wanted.rank, start_powerSGD_iter=wanted.dense_steps)
         model.register_comm_hook(state, powersgd.powerSGD_hook)
     return None
 

@@ -315,8 +315,8 @@ TITHE_API void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, 
 TITHE_API double tithe_exchange_seconds(const tithe_exchange *ex, const tithe_link *link);
 
 /* What it is, what it has counted and what the last step was like, as JSON: "n", "ranks", "rank", "codec", "feedback", "tuner",
- * "scheme", "collective", "buckets", "totals" (the counters, by name) and "last". NULL: there is no memory for it; otherwise
- * tithe_text_free ends it. */
+ * "scheme", "collective", "served" (by a server), "buckets", "totals" (the counters, by name), "last" and, under a tuner that
+ * steers, "steering" (as tithe_steering has it). NULL: there is no memory for it; otherwise tithe_text_free ends it. */
 TITHE_API char *tithe_exchange_describe(const tithe_exchange *ex);
 
 /* Into how many buckets a vector goes: 1 without bucket_bytes. */
@@ -336,6 +336,13 @@ TITHE_API size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, u
  * `numbers`, if that is not NULL. */
 TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);
 TITHE_API void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers);
+/* What a tuner that steers knows in this process: returns how many numbers (0: nobody steers), and copies them to `numbers`, if that is
+ * not NULL. And back, before anything else of a checkpoint, since the setting says what there is to keep. */
+TITHE_API size_t tithe_exchange_steered(const tithe_exchange *ex, double *numbers);
+TITHE_API tithe_status tithe_exchange_steer_on(tithe_exchange *ex, const double *numbers, size_t count,
+                                               uint32_t step, tithe_error *error);
+/* The update of the last step, which such a tuner remembers, too; NULL: nobody steers. */
+TITHE_API float *tithe_exchange_before(tithe_exchange *ex);
 /* Go on as after `step` steps, of which the totals and the last one are given (NULL: leave them); the names in `last`
  * are not taken. All that is random is a function of seed, step and rank, so this, the vectors and
  * the numbers above are all. */

@@ -31,7 +31,8 @@ class Comm:
 
     @classmethod
     def mpi(cls, comm: Any = None) -> Comm:
-        """Over MPI, a rank in each process: of a communicator of mpi4py, or of all of ``mpirun``."""
+        """Over MPI, a rank in each process: of a communicator of mpi4py, or of all of ``mpirun``. Where nobody has started MPI this
+        does, and closing the group ends it."""
         handle = ctypes.c_void_p()
         if comm is None:
             call("tithe_comm_mpi", None, ctypes.byref(handle), of="tithe_mpi")
@@ -177,12 +178,35 @@ class Exchange:
         """A view of what the server, or the owner of a part, keeps."""
         return at(library().tithe_exchange_server_residual(self._handle), self.n)
 
+    def before(self) -> Any:
+        """A view of the last update, where a tuner that steers remembers it."""
+        return at(library().tithe_exchange_before(self._handle), self.n)
+
+    def owned(self) -> list[slice]:
+        """What this process's first rank owns of the vector, under a scheme whose ranks own parts."""
+        begin, found = ctypes.c_size_t(), []
+        for bucket in range(library().tithe_exchange_buckets(self._handle)):
+            count = library().tithe_exchange_owned(self._handle, self.comm.rank, bucket, ctypes.byref(begin))
+            found += [slice(begin.value, begin.value + count)] if count else []
+        return found
+
     def learned(self) -> list[float]:
         """Numbers that scheme and tuner have learned, the same on all ranks."""
-        count = library().tithe_exchange_learned(self._handle, None)
+        return self._numbers("tithe_exchange_learned")
+
+    def steered(self) -> list[float]:
+        """What a tuner that steers knows in this process."""
+        return self._numbers("tithe_exchange_steered")
+
+    def _numbers(self, function: str) -> list[float]:
+        count = getattr(library(), function)(self._handle, None)
         numbers = (ctypes.c_double * max(1, count))()
-        library().tithe_exchange_learned(self._handle, numbers)
+        getattr(library(), function)(self._handle, numbers)
         return list(numbers)[:count]
+
+    def steer_on(self, step: int, steered: Sequence[float]) -> None:
+        """With what the tuner knew after so many steps. Before the vectors above are filled: which there are, the setting says."""
+        call("tithe_exchange_steer_on", self._handle, (ctypes.c_double * max(1, len(steered)))(*steered), len(steered), step)
 
     def go_on(self, step: int, learned: Sequence[float] = ()) -> None:
         """As after so many steps, with what was learned until then; the vectors above are the caller's to fill."""

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/spec.h"
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 
 static void describe_totals(const tithe_exchange *ex, json *j)
 {
@@ -26,6 +26,18 @@ static void describe_last(const tithe_exchange_record *last, json *j)
     ti_json_number(j, "residual", last->residual);
     ti_json_number(j, "leader", last->leader);
     ti_json_string(j, "reason", last->reason);
+    ti_json_close(j, '}');
+}
+
+static void describe_steering(const tithe_exchange *ex, json *j)
+{
+    tithe_steering now = {.size = sizeof now};
+    if (!tithe_exchange_steering(ex, &now)) return;
+    ti_json_open(j, "steering", '{');
+    ti_json_string(j, "options", now.options);
+    ti_json_string(j, "reason", now.reason);
+    ti_json_number(j, "changes", now.changes);
+    ti_json_number(j, "settings", now.settings);
     ti_json_close(j, '}');
 }
 
@@ -52,13 +64,15 @@ char *tithe_exchange_describe(const tithe_exchange *ex)
     char feedback[60];
     describe_feedback(c, feedback, sizeof feedback);
     ti_json_string(&j, "feedback", feedback);
-    ti_json_string(&j, "tuner", c->tuner->name);
+    ti_json_string(&j, "tuner", ex->control ? ex->control->tuner->name : c->tuner->name);
     ti_json_string(&j, "scheme", ex->last.scheme);
     ti_json_string(&j, "collective", ex->last.collective);
+    ti_json_bool(&j, "served", ex->scheme->served);
     ti_json_number(&j, "buckets", tithe_exchange_buckets(ex));
     ti_json_number(&j, "steps", ex->step);
     describe_totals(ex, &j);
     if (ex->step > 0) describe_last(&ex->last, &j);
+    describe_steering(ex, &j);
     ti_json_close(&j, '}');
     return ti_json_done(&j);
 }

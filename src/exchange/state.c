@@ -1,5 +1,7 @@
 /* state.c - what an exchange keeps from step to step, for those who write it down and go on later. */
 #include "base/sized.h"
+#include "base/status.h"
+#include "exchange/control.h"
 #include "exchange/shards.h"
 
 float *tithe_exchange_residual(tithe_exchange *ex, unsigned rank)
@@ -59,6 +61,41 @@ void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers)
         numbers += learned(part, NULL);
     }
 }
+
+/* ---- under a tuner that steers ------------------------------------------------------------------------------ */
+
+size_t tithe_exchange_steered(const tithe_exchange *ex, double *numbers)
+{
+    if (!ex->control) return 0;
+    const unsigned local = ex->config.comm->local;
+    const size_t count = ti_control_save(ex, numbers);
+    for (unsigned i = 0; numbers && i < local; i++) numbers[count + i] = ex->control->ranks[i].descent;
+    return count + local;
+}
+
+tithe_status tithe_exchange_steer_on(tithe_exchange *ex, const double *numbers, size_t count, uint32_t step,
+                                     tithe_error *error)
+{
+    const size_t own = tithe_exchange_steered(ex, NULL);
+    if (count != own)
+        return ti_fail(
+            error, TITHE_E_SPEC, 0,
+            "A tuner knew %zu numbers, and knows %zu here: open the exchange with the same options "
+            "and ranks.",
+            count, own);
+    if (!own) return TITHE_OK;
+    const tithe_status status = ti_control_load(ex, numbers, step, error);
+    const unsigned local = ex->config.comm->local;
+    for (unsigned i = 0; i < local && !status; i++) ex->control->ranks[i].descent = numbers[own - local + i];
+    return status;
+}
+
+float *tithe_exchange_before(tithe_exchange *ex)
+{
+    return ex->control ? ex->control->before : NULL;
+}
+
+/* ---- going on ------------------------------------------------------------------------------------------------ */
 
 void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exchange_totals *totals,
                              const tithe_exchange_record *last)

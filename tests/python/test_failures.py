@@ -17,10 +17,10 @@ import tithe  # noqa: E402
 import tithe.torch  # noqa: E402
 
 
-def start(timeout, **ddp):
+def start(timeout, codec="topk:keep=0.1", feedback="ec", **ddp):
     torch.manual_seed(1)
     model = DistributedDataParallel(nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 5)), **ddp)
-    state = tithe.torch.State(model, "topk:keep=0.1", "ec", timeout=timeout)
+    state = tithe.torch.State(model, codec, feedback, timeout=timeout)
     model.register_comm_hook(state, tithe.torch.hook)
     return model, state
 
@@ -34,8 +34,8 @@ def killed(rank, workers, who, ddp):
     return "nobody was missed"
 
 
-def spoilt(rank, workers, where):
-    model, _ = start(60.0)
+def spoilt(rank, workers, where, codec="topk:keep=0.1", feedback="ec"):
+    model, _ = start(60.0, codec, feedback)
     for step in range(4):
         x = torch.randn(8, 50)
         if rank == where and step == 2:
@@ -110,6 +110,8 @@ if __name__ == "__main__":
             kind, value = told[rank]
             check(kind in ("NonfiniteError", "PeerError") and f"Rank {where} has a gradient that is not finite" in value,
                   f"a NaN on rank {where}, rank {rank} hears: {kind}: {value}")
+    for rank, (kind, value) in enumerate(run(spoilt, 2, 1, "all|raw", None)):
+        check(kind == "NonfiniteError" and "not finite" in value, f"a NaN under the group's own all-reduce, rank {rank}: {kind}: {value}")
     for options in ({}, {"bucket": "2KiB"}, {"scheme": "shards"}, {"scheme": "artopk"}):
         told = answers(skipped, 2, options)
         right = [(True, False), (True, False), (False, True), (True, False)]

@@ -12,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 import tithe  # noqa: E402
 import tithe.torch  # noqa: E402
+from tithe import _library  # noqa: E402
 
 STEPS = 6
 
@@ -100,10 +101,10 @@ def dense_is_ddp(workers):
 CODECS = {
     2: [(None, None, {}), ("randk:keep=0.1", "ec", {"bucket": "layer"}), ("f16", None, {}), ("topk:keep=0.05,per=layer", "ec", {"bucket": "model"}),
         ("topk:keep=0.05,per=layer,whole=300|natural", "ec:decay=0.9", {}),
-        ("topk|sign", "ec", {"tuner": "cat"}), ("threshold:lambda=0.001", "ec", {}), ("stochastic:k=40", "ec", {})],
+        ("topk|sign", "ec", {"tuner": "cat"}), (None, None, {"tuner": "auto"}), ("threshold:lambda=0.001", "ec", {}), ("stochastic:k=40", "ec", {})],
     3: [("topk:keep=0.05|natural", "ec", {"bucket": "model"}), ("natural", None, {}), ("topk:keep=0.1", "ec", {"scheme": "artopk"}),
         ("topk:keep=0.1|sign", "ec", {"scheme": "star", "downlink": "topk:keep=0.2"}), ("bf16", None, {}), ("topk:keep=0.05", "ec", {"warmup": 4})],
-    4: [("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("all|dither:s=3", None, {"scheme": "shards"}),
+    4: [("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("topk|natural", None, {"tuner": "auto", "bucket": "4KiB"}), ("all|dither:s=3", None, {"scheme": "shards"}),
         ("topk:keep=0.1", "ec", {"scheme": "artopk", "leader": "variance"})],
 }
 
@@ -112,6 +113,8 @@ def every_codec(workers):
     cases = [dict(codec=codec, feedback=feedback, options=options) for codec, feedback, options in CODECS[workers]]
     for case, (_, totals, summary) in zip(cases, trained(workers, cases)):
         check(totals.get("uplink_bytes", 0) > 0 and "bytes" in summary, f"{case}: {summary}")
+        steered = case["options"].get("tuner") == "auto"
+        check(("settings; " in summary and "ms a step" in summary) == steered, f"what was chosen, and why: {summary}")
 
 
 def alone():
@@ -132,12 +135,55 @@ def every_ddp():
         check("bucket_cap_mb" not in way or totals["buckets"] > 2 * STEPS, f"{way}: {totals.get('buckets')} buckets")
 
 
+def lacking(rank, workers):
+    """The second step has no gradient for some parameters, of which DDP was not told."""
+    model, _, _ = make("topk:keep=0.05", {"bucket_cap_mb": 0.002}, {}, "ec")
+    for step in range(3):
+        loss_of(model, data(rank, step), spare=step == 0).backward()
+
+
+def unused():
+    """DDP says so before the third step: the second one, which never ends, keeps nobody waiting."""
+    for rank, (kind, value) in enumerate(run(lacking, 2)):
+        check(kind == "RuntimeError" and "find_unused_parameters" in value, f"rank {rank}, parameters without a gradient: {kind}: {value}")
+
+
 def accumulation():
     """What is kept moves on only in steps that exchange."""
     plain, dense, compressed = trained(2, [dict(codec="plain", accumulate=3), dict(codec="all|raw", options={"scheme": "dense"}, accumulate=3),
                                            dict(codec="topk:keep=0.05", feedback="ec", accumulate=3)])
     check(torch.allclose(plain[0], dense[0], rtol=1e-4, atol=1e-6), "accumulated gradients")
     check(f"{STEPS} steps" in compressed[2], f"as many exchanges as steps of the optimizer: {compressed[2]}")
+
+
+def images(rank, workers, codec, feedback):
+    """A CNN with batch normalisation, whose buffers DDP itself sends over gloo in each forward pass, on two kinds of images."""
+    torch.manual_seed(5)
+    model = DistributedDataParallel(nn.Sequential(nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.ReLU(), nn.Flatten(),
+                                                  nn.Linear(8 * 36, 2)))
+    state = tithe.torch.State(model, codec, feedback)
+    model.register_comm_hook(state, tithe.torch.hook)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    losses = []
+    for step in range(40):
+        draw = torch.Generator().manual_seed(1000 * rank + step)
+        kinds = torch.randint(2, (16,), generator=draw)
+        x = torch.randn(16, 1, 10, 10, generator=draw)
+        x[:, :, :5] += kinds.view(-1, 1, 1, 1) - 0.5
+        loss = nn.functional.cross_entropy(model(x), kinds)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    dist.barrier()
+    return digest(model.parameters()), sum(losses[-5:]) / 5
+
+
+def convolutions():
+    for codec, feedback in ((None, None), ("topk:keep=0.05|natural", "ec")):
+        told = answers(images, 2, codec, feedback)
+        check(None not in told and told[0][0] == told[1][0], f"a CNN, {codec}: ranks differ")
+        check(all(one and one[1] < 0.2 for one in told), f"a CNN, {codec}: it learns little: {told}")
 
 
 def one_rate(rank, workers, last):
@@ -216,6 +262,11 @@ def differ(rank, workers, what):
         module.spare, module.zzz = module.wide, module.spare
     if what == "option" and rank == 0:
         options = {"colour": "red"}
+    if what == "version" and rank == 1:
+        _library.library().tithe_version = lambda: b"0.0.1"
+    if what == "library" and rank == 1:
+        load = _library._load
+        _library._load = lambda name: load("tithe_missing" if name == "tithe_zmq" else name)
     tithe.torch.State(module, codec, "ec", **options)
 
 
@@ -235,6 +286,8 @@ def mismatches():
     refused(run(differ, 2, "shape"), ["parameter", "rank 1", "spare.weight", "13"], "another shape")
     refused(run(differ, 2, "order"), ["parameter", "rank 1"], "another order")
     refused(run(differ, 2, "option"), ["colour"], "no such option", ("MismatchError", "SpecError"))
+    refused(run(differ, 2, "version"), ["tithe 0.0.1", "rank 1"], "another version")
+    refused(run(differ, 2, "library"), ["libtithe_missing", "TITHE_LIBRARIES"], "a library that one rank lacks", ("MismatchError", "MissingLibrary"))
     refused(run(bad_models, 2, "fsdp"), ["FSDP", "DistributedDataParallel"], "FSDP", ("SpecError", "MismatchError"))
     refused(run(bad_models, 2, "frozen"), ["no parameter"], "no gradients", ("SpecError", "MismatchError"))
 
@@ -245,6 +298,8 @@ if __name__ == "__main__":
         every_codec(count)
     alone()
     every_ddp()
+    unused()
+    convolutions()
     accumulation()
     learning_rates()
     sixteen_bits()

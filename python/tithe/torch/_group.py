@@ -14,7 +14,6 @@ from typing import Any
 
 import torch.distributed as dist
 
-from .. import _library
 from .._exchange import Comm
 from .._library import Error, MismatchError, PeerError, Status
 
@@ -135,7 +134,6 @@ def connect(meeting: Meeting) -> Comm:
     """The same ranks over ZeroMQ."""
     if meeting.size == 1:
         return Comm.local(1)
-    _library.library("tithe_zmq")
     if meeting.rank == 0:
         try:
             endpoint, file = _listen()

@@ -10,10 +10,10 @@ import torch
 from .._library import Error
 
 
-def future() -> tuple[torch.futures.Future, torch.futures.Future]:
-    """One to be completed here, and one to be handed out. DDP reads futures in C++, which sees an exception only if a callback raised
-    it: so what is set may be one."""
-    inner: torch.futures.Future = torch.futures.Future()
+def future(device: torch.device) -> tuple[torch.futures.Future, torch.futures.Future]:
+    """One to be completed here with a tensor of this device, and one to be handed out. DDP reads futures in C++, which sees an exception
+    only if a callback raised it: so what is set may be one."""
+    inner: torch.futures.Future = torch.futures.Future(devices=[device] if device.type != "cpu" else None)
     return inner, inner.then(_unwrap)
 
 

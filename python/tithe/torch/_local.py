@@ -78,7 +78,7 @@ class LocalSteps:
         text = dict(options, codec=codec)
         if not _options.is_dense(codec):
             text.setdefault("feedback", f"ec:decay={decay:.9g}" if decay != 1 else "ec")
-        return _options.settle(text, on_nonfinite)
+        return _options.settle(text, on_nonfinite, dist.get_world_size(self._group))
 
     def _open(self, meeting: _group.Meeting, text: dict[str, Any], outer: dict[str, Any]) -> None:
         comm = _group.connect(meeting)
@@ -215,33 +215,29 @@ class LocalSteps:
     def state_dict(self) -> dict[str, Any]:
         """What this rank keeps, by the names of the parameters; the model is not in it. Every rank saves its own, at any call of step."""
         self._wait()
-        seen = self.exchange.describe()
-        start = self.outer.start()
-        vectors = self._kept()
+        start, vectors = self.outer.start(), self._kept()
         if start is not None:
             vectors["start"] = torch.from_numpy(start)
-        return {"rank": dist.get_rank(self._group), "world_size": dist.get_world_size(self._group), "step": seen["steps"],
-                "calls": self.calls, "codec": seen["codec"], "feedback": seen["feedback"], "learned": self.exchange.learned(),
-                **_model.save(self._layers, vectors)}
+        return {"rank": dist.get_rank(self._group), "world_size": dist.get_world_size(self._group), "calls": self.calls,
+                **_model.save(self._layers, self.exchange, vectors)}
 
     def load_state_dict(self, saved: dict[str, Any] | Sequence[dict[str, Any]]) -> None:
         """Goes on where ``state_dict`` was, after the model has been loaded: with what this rank has saved, or with a list of what all
         ranks have. From a list another number of ranks goes on, too, each with the mean of what was kept, from the shared model."""
         self._wait()
         own, states = _model.whose(saved, self._group)
-        _model.load(self._layers, self._kept(), own, states)
-        if own and "start" in own:
-            start = torch.zeros(self.exchange.n)
-            _model.load(self._layers, {"start": start}, own, states)
-            self.outer.start_at(start)
+        start = {"start": torch.zeros(self.exchange.n)} if own and "start" in own else {}
+        _model.load(self._layers, self.exchange, own, states, {**self._kept(), **start})
+        if start:
+            self.outer.start_at(start["start"])
         if not own:
             self._get()
-        self.calls = states[0]["calls"] if own else 0
-        self.exchange.go_on(states[0]["step"], states[0]["learned"] if own else ())
+        self.calls = own["calls"] if own else 0
 
     def _kept(self) -> dict[str, torch.Tensor]:
+        """Beside what the exchange keeps."""
         vectors = {"shared": self.outer.shared(), "outer_momentum": self.outer.momentum()}
-        return dict({kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}, **_model.kept(self.exchange))
+        return {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
 
 
 def _end(line: Line, outer: Outer, exchange: Exchange) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Sequence
 import torch
 import torch.distributed as dist
 
+from .._exchange import Exchange
 from .._library import SpecError
 
 
@@ -56,23 +57,57 @@ def whose(saved: dict[str, Any] | Sequence[dict[str, Any]], group: Any) -> tuple
     return next((state for state in states if state["rank"] == rank and worlds == {size}), None), states
 
 
-def kept(exchange: Any) -> dict[str, torch.Tensor]:
+def _kept(exchange: Exchange) -> dict[str, torch.Tensor]:
     """The vectors that an exchange keeps, by their kinds."""
-    vectors = {"residual": exchange.residual(), "aggregate": exchange.aggregate(), "server_residual": exchange.server_residual()}
+    vectors = {"residual": exchange.residual(), "aggregate": exchange.aggregate(), "server_residual": exchange.server_residual(),
+               "before": exchange.before()}
     return {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
 
 
-def save(layers: Layers, vectors: dict[str, torch.Tensor]) -> dict[str, dict[str, torch.Tensor]]:
-    """Copies, by kind and name."""
-    return {kind: {name: part.clone() for name, part in layers.named(vector).items()} for kind, vector in vectors.items()}
+def save(layers: Layers, exchange: Exchange, more: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """What an exchange keeps and has learned, and more vectors: copies, by kind and by name of the parameter."""
+    vectors, seen = {**_kept(exchange), **more}, exchange.describe()
+    if "server_residual" in vectors and exchange.comm.size > 1:
+        if seen["served"]:
+            raise SpecError("What the server keeps on the way back is not with the ranks, and cannot be saved here: leave "
+                            "downlink_feedback out, or take scheme='shards', where ranks own the parts.")
+        vectors["server_residual"] = _owned(exchange, vectors["server_residual"])
+    return {"step": seen["steps"], "codec": seen["codec"], "feedback": seen["feedback"], "learned": exchange.learned(),
+            "steered": exchange.steered(),
+            **{kind: {name: part.clone() for name, part in layers.named(vector).items()} for kind, vector in vectors.items()}}
 
 
-def load(layers: Layers, vectors: dict[str, torch.Tensor], own: dict[str, Any] | None, states: Sequence[dict[str, Any]]) -> None:
-    """Into the vectors: what this rank has saved, or else the mean of what all have."""
+def _owned(exchange: Exchange, vector: torch.Tensor) -> torch.Tensor:
+    """Of what owners keep what is this rank's: there is room for the others' parts, and anything may be there."""
+    mine = torch.zeros_like(vector)
+    for part in exchange.owned():
+        mine[part] = vector[part]
+    return mine
+
+
+def load(layers: Layers, exchange: Exchange, own: dict[str, Any] | None, states: Sequence[dict[str, Any]],
+         more: dict[str, torch.Tensor]) -> None:
+    """And back: what this rank has saved; or, of another number of ranks, the mean of what all of them keep (what owners of parts keep
+    is of sums, and goes to the ranks), and what is the same on all."""
+    first = own or states[0]
+    if own:
+        exchange.steer_on(own["step"], own["steered"])
+    vectors = {**_kept(exchange), **more}
     for kind, vector in vectors.items():
         for name, part in layers.named(vector).items():
-            found = [state.get(kind, {}).get(name) for state in ([own] if own else states)]
-            if any(other is None or other.shape != part.shape for other in found):
-                raise SpecError(f"The state has no {kind} of parameter {name} with shape {tuple(part.shape)}: it is of another model, "
-                                "or of another feedback.")
-            part.copy_(found[0] if own else torch.stack(found).mean(0))
+            if own or kind not in ("residual", "server_residual", "before"):
+                part.copy_(_found(first, kind, name, part))
+            elif kind == "residual":
+                part.copy_(torch.stack([_found(state, kind, name, part) + state.get("server_residual", {}).get(name, 0)
+                                        for state in states]).mean(0))
+            else:
+                part.zero_()
+    exchange.go_on(first["step"], first["learned"] if own else ())
+
+
+def _found(state: dict[str, Any], kind: str, name: str, part: torch.Tensor) -> torch.Tensor:
+    found = state.get(kind, {}).get(name)
+    if found is None or found.shape != part.shape:
+        raise SpecError(f"The state has no {kind} of parameter {name} with shape {tuple(part.shape)}: it is of another model, or of "
+                        "another feedback.")
+    return found

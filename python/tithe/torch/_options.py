@@ -13,12 +13,13 @@ def is_dense(codec: str) -> bool:
     return codec.replace(" ", "") in ("all|raw", "all", "raw")
 
 
-def settle(text: dict[str, Any], on_nonfinite: str) -> dict[str, Any]:
-    """All of them, checked as far as they can be before anybody else is asked."""
+def settle(text: dict[str, Any], on_nonfinite: str, size: int) -> dict[str, Any]:
+    """All of them, checked as far as they can be before anybody else is asked; so is what so many ranks need."""
     if on_nonfinite not in ("raise", "skip"):
         raise SpecError(f"on_nonfinite is 'raise' or 'skip', not {on_nonfinite!r}.")
     text = dict(text, on_nonfinite="skip" if on_nonfinite == "skip" else "fail")
     _library.options("", text)
+    _library.library("tithe_zmq" if size > 1 else "tithe")
     if "tuner" not in text:
         Codec(text["codec"])  # a wrong spec is told before anybody is waited for
     return text

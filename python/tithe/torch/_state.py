@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
 import torch.distributed as dist
 
 from .._exchange import Exchange
-from .._library import Error, MismatchError, SkippedError, SpecError
+from .._library import Error, MismatchError, NonfiniteError, SkippedError, SpecError, Status
 from . import _group, _model, _options
 from ._line import Line, future
 
@@ -24,14 +24,21 @@ WHOLE_MODEL = "1000000GB"  # a bucket that every model fits into
 class _Job:
     """A bucket of this step: its numbers, the layers that they are, and who waits for them."""
 
-    def __init__(self, buffer: torch.Tensor, places: Any, done: torch.futures.Future) -> None:
-        self.buffer, self.places, self.done = buffer, places, done
-        plain = buffer.dtype == torch.float32 and buffer.device.type == "cpu" and buffer.is_contiguous()
-        self.numbers = buffer if plain else buffer.detach().to("cpu", torch.float32).contiguous()
+    def __init__(self, buffer: torch.Tensor, places: Any) -> None:
+        self.buffer, self.places = buffer, places
+        self.done, self.handed_out = future(buffer.device)
+        away = buffer.device.type != "cpu"
+        if away or buffer.dtype != torch.float32 or not buffer.is_contiguous():
+            self.numbers = torch.empty(buffer.shape, dtype=torch.float32, pin_memory=away)
+            self.numbers.copy_(buffer.detach())
+        else:
+            self.numbers = buffer
 
     def complete(self) -> None:
         if self.numbers is not self.buffer:
             self.buffer.copy_(self.numbers)
+            if self.buffer.device.type == "cuda":  # this thread's stream is none that DDP waits for
+                torch.cuda.synchronize(self.buffer.device)
         self.done.set_result(self.buffer)
 
 
@@ -71,6 +78,7 @@ class State:
         self._failure: Error | None = None
         self._step_done = threading.Event()
         self._jobs: list[_Job] = []
+        self._means: list[torch.futures.Future] = []  # of a dense step
         self._put = self._accepted = 0
         self._buckets = 0  # of DDP's, handed over so far
         self._line = Line(self._fail)
@@ -94,8 +102,10 @@ class State:
     def _settle(self, codec: str | None, feedback: str | None, warmup: int | None, bucket: str, on_nonfinite: str,
                 options: dict[str, Any]) -> dict[str, Any]:
         """The options of the exchange, with what nobody said; checked as far as they can be before anybody else is asked."""
-        self._reason = "asked for"
-        if codec is None:
+        self._reason, self._checks = "asked for", on_nonfinite == "raise"
+        if codec is None and "tuner" in options:  # which chooses a codec, too, or says what it needs
+            codec = "all|raw"
+        elif codec is None:
             options = dict({key: value for key, value in DEFAULT.items() if key not in ("codec", "feedback")}, **options)
             codec, feedback = DEFAULT["codec"], feedback or DEFAULT["feedback"]
             self._reason = "the default: 9 bits a number, both ways, and the steps of dense; on a slow link state a sparse codec"
@@ -105,7 +115,7 @@ class State:
             options = dict(options, tuner=f"warmup:steps={warmup}")
         self.dense = feedback in (None, "none") and not options and _options.is_dense(codec)
         text = dict(options, codec=codec, feedback=feedback, bucket=WHOLE_MODEL if bucket == "model" else bucket)
-        return _options.settle(text, on_nonfinite)
+        return _options.settle(text, on_nonfinite, dist.get_world_size(self._group))
 
     def _open(self, meeting: _group.Meeting, text: dict[str, Any]) -> None:
         comm = _group.connect(meeting)
@@ -128,35 +138,47 @@ class State:
         """What the hook does with a bucket: hand it over."""
         if self._failure:
             raise self._failure
-        self._buckets += 1
-        if self.dense:
-            return self._all_reduce(bucket)
         try:
-            places = Exchange.places([self._layers.places[p] for p in bucket.parameters()])
+            places = [self._layers.places[p] for p in bucket.parameters()]
         except KeyError:
             raise SpecError("A bucket has a parameter that the State does not know: make the State of the model that DDP trains, and "
                             "freeze parameters before.") from None
-        done, handed_out = future()
-        job = _Job(bucket.buffer(), places, done)
-        if self._accepted == 0:
-            self._step_done.clear()
-            self._raise_at_the_end()
+        self._buckets += 1
         self._accepted = (self._accepted + len(places)) % len(self._lengths)
+        last = self._accepted == 0  # a step that lacks a bucket is never over, and DDP says so before the next
+        if self.dense:
+            return self._all_reduce(bucket.buffer(), last)
+        job = _Job(bucket.buffer(), Exchange.places(places))
+        if last:
+            self._step_done.clear()
+            self._raise_at_the_end(self._look)
         self._line.give(lambda: self._exchange_bucket(job))
-        return handed_out
+        return job.handed_out
 
-    def _all_reduce(self, bucket: Any) -> torch.futures.Future:
+    def _all_reduce(self, buffer: torch.Tensor, last: bool) -> torch.futures.Future:
         """Dense, by the group's own all-reduce."""
-        buffer = bucket.buffer()
         buffer.div_(dist.get_world_size(self._group))
-        work = dist.all_reduce(buffer, group=self._group, async_op=True)
-        return work.get_future().then(lambda done: done.value()[0])
+        mean = dist.all_reduce(buffer, group=self._group, async_op=True).get_future().then(lambda done: done.value()[0])
+        if self._checks:
+            self._means.append(mean)
+            if last:
+                self._raise_at_the_end(self._look_at_means)
+        return mean
 
-    def _raise_at_the_end(self) -> None:
+    def _look_at_means(self) -> None:
+        """A sum shows whether there is a NaN or an infinity, in a pass that is fast; it may also be too large itself."""
+        means, self._means = self._means, []
+        for mean in means:
+            numbers = mean.wait()
+            if not torch.isfinite(numbers.sum()) and not torch.isfinite(numbers).all():
+                raise NonfiniteError("A rank has a gradient that is not finite: lower the learning rate, or take on_nonfinite='skip' and "
+                                     "leave out the step.", Status.NONFINITE)
+
+    def _raise_at_the_end(self, look: Callable[[], None]) -> None:
         """DDP knows an error of ours as a text only. So where a backward pass runs, it looks here before DDP does, and raises the
         exception itself."""
         try:
-            torch.autograd.Variable._execution_engine.queue_callback(self._look)
+            torch.autograd.Variable._execution_engine.queue_callback(look)
         except RuntimeError:
             pass  # somebody else has called the hook
 
@@ -209,7 +231,9 @@ class State:
         seen = self.exchange.describe()
         steps, totals, ranks = seen["steps"], seen["totals"], seen["ranks"]
         dense = 8 * seen["n"] * (ranks - 1) / ranks  # what a ring would send
-        lines = [f"tithe: {seen['codec']}, feedback {seen['feedback']}, tuner {seen['tuner']} ({self._reason})",
+        steering = seen.get("steering")
+        why = f"{steering['changes']} changes among {steering['settings']} settings; {steering['reason']}" if steering else self._reason
+        lines = [f"tithe: {seen['codec']}, feedback {seen['feedback']}, tuner {seen['tuner']} ({why})",
                  f"  {seen['scheme']} over {seen['collective']}, {seen['ranks']} ranks over {seen['transport']}, {seen['n']:,} parameters in "
                  f"{seen['buckets']} message{'s' if seen['buckets'] > 1 else ''} a step"]
         if steps:
@@ -224,22 +248,15 @@ class State:
 
     def state_dict(self) -> dict[str, Any]:
         """What this rank keeps, by the names of the parameters. Every rank saves its own, between two steps."""
-        saved: dict[str, Any] = {"rank": dist.get_rank(self._group), "world_size": dist.get_world_size(self._group), "step": 0}
-        if self.exchange is None:
-            return saved
-        seen = self.exchange.describe()
-        saved.update(step=seen["steps"], codec=seen["codec"], feedback=seen["feedback"], learned=self.exchange.learned())
-        saved.update(_model.save(self._layers, _model.kept(self.exchange)))
-        return saved
+        saved = _model.save(self._layers, self.exchange, {}) if self.exchange else {}
+        return {"rank": dist.get_rank(self._group), "world_size": dist.get_world_size(self._group), **saved}
 
     def load_state_dict(self, saved: dict[str, Any] | Sequence[dict[str, Any]]) -> None:
         """Goes on where ``state_dict`` was: with what this rank has saved, or with a list of what all ranks have. From a list another
         number of ranks goes on, too: each then starts with the mean of what was kept."""
         own, states = _model.whose(saved, self._group)
-        if self.exchange is None:
-            return
-        _model.load(self._layers, _model.kept(self.exchange), own, states)
-        self.exchange.go_on(states[0]["step"], states[0]["learned"] if own else ())
+        if self.exchange:
+            _model.load(self._layers, self.exchange, own, states, {})
 
 
 def _end(line: Line, exchange: Exchange) -> None:
