@@ -174,7 +174,7 @@ static const tithe_plan_codec named[] = {
     {.spec = "randk:keep=0.25"}, {.spec = "topk:keep=0.25"}, {.spec = "topk:k=300|natural"}};
 enum { NAMED = sizeof named / sizeof *named, MAX_NAMED = 100 };
 
-static double run_row_with(const tithe_plan_row *row, const tithe_plan_request *q, const float *x)
+static double run_row(const tithe_plan_row *row, const tithe_plan_request *q, const float *x)
 {
     tithe_comm comm = ranks_here(q->workers);
     tithe_exchange *ex = NULL;
@@ -192,14 +192,6 @@ static double run_row_with(const tithe_plan_row *row, const tithe_plan_request *
     return seconds;
 }
 
-static double run_row(const tithe_plan_row *row, const tithe_plan_request *q)
-{
-    float *x = gradients_make(q->workers, (size_t)q->params, 0);
-    const double seconds = run_row_with(row, q, x);
-    free(x);
-    return seconds;
-}
-
 /* Every row of a codec is a step, too: to the last digits where frames have one length. */
 static void check_named(unsigned ranks, size_t n)
 {
@@ -212,13 +204,14 @@ static void check_named(unsigned ranks, size_t n)
     tithe_plan plan;
     const size_t count = tithe_plan_rows(&q);
     unsigned with[NAMED] = {0};
+    float *x = gradients_make(ranks, n, 0);
     assert_true(count < MAX_NAMED);
     assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].codec) continue;
         size_t c = 0;
         while (named[c].spec != rows[i].codec) c++;
-        const double planned = rows[i].network_seconds, seconds = run_row(&rows[i], &q);
+        const double planned = rows[i].network_seconds, seconds = run_row(&rows[i], &q, x);
         const double within = c < 4 ? 1e-9 : 0.05;
         with[c]++;
         expect(planned - seconds <= within * seconds && seconds - rows[i].network_most <= within * seconds,
@@ -228,6 +221,7 @@ static void check_named(unsigned ranks, size_t n)
                    (c >= 4 && ranks > 1 && strcmp(rows[i].scheme, "shards") == 0),
                "%s: planned %.9g to %.9g s", rows[i].options, planned, rows[i].network_most);
     }
+    free(x);
     /* gather has two collectives, shards two, star one; artopk four where values are raw, otherwise one; a switch adds
      * natural and dither */
     const unsigned expected[NAMED] = {6, 5, 6, 5, 9, 6};
@@ -280,7 +274,7 @@ static void check_end(unsigned ranks, size_t n, size_t k, const char *quantizer,
         const double planned = even ? rows[i].network_seconds : rows[i].network_most;
         for (unsigned part = 0; part < (even ? 1 : ranks); part++) {
             float *x = large_ones(ranks, n, k, even, n / ranks * part);
-            const double seconds = run_row_with(&rows[i], &q, x);
+            const double seconds = run_row(&rows[i], &q, x);
             expect(seconds <= planned * (1 + 1e-9) && planned <= (1 + within) * seconds,
                    "%s, %u ranks, %zu numbers, %s: planned %.9g s, stated %.9g s", rows[i].options, ranks, n,
                    even ? "spread" : "crowded", planned, seconds);
@@ -325,7 +319,9 @@ static void a_switch_has_its_row(void **state)
     assert_int_equal(tithe_plan_make(&q, rows, &plan, NULL), TITHE_OK);
     const tithe_plan_row *row = &rows[without];
     assert_string_equal(row->scheme, "switch");
-    expect_near(row->network_seconds, run_row(row, &q), 1e-9);
+    float *x = gradients_make(q.workers, (size_t)q.params, 0);
+    expect_near(row->network_seconds, run_row(row, &q, x), 1e-9);
+    free(x);
     /* 391 exponents in one packet, 100000 bytes in 70: two latencies each, and the last packet of each on its way back */
     const double bytes = 100000 + 70 * 36 + 391 + 36, last = 391 + 36 + 100000 - 69 * 1432 + 36;
     expect_near(row->network_seconds, 4 * 1e-4 + (bytes + last) / 1e7, 1e-9);
