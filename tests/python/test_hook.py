@@ -223,10 +223,10 @@ class Bucket:
         return self._parameters
 
 
-def halves(rank, workers, kind):
+def halves(rank, workers, kind, options):
     """Buckets of 16-bit numbers, by calling the hook on them."""
     model = nn.Linear(30, 20).to(getattr(torch, kind))
-    state = tithe.torch.State(model, "all|raw", scheme="dense")
+    state = tithe.torch.State(model, "all|raw", **options)
     parameters = list(model.parameters())[::-1]
     numbers = torch.arange(620).div(8).add(rank).to(getattr(torch, kind))
     done = tithe.torch.hook(state, Bucket(numbers.clone(), parameters)).wait()
@@ -238,8 +238,9 @@ def halves(rank, workers, kind):
 
 def sixteen_bits():
     for kind in ("float16", "bfloat16", "float32"):
-        for value in answers(halves, 2, kind):
-            check(value == (f"torch.{kind}", True), f"{kind}: {value}")
+        for options in ({"scheme": "dense"}, {}):  # Tithe's ring, and the group's own all-reduce
+            for value in answers(halves, 2, kind, options):
+                check(value == (f"torch.{kind}", True), f"{kind}, {options}: {value}")
 
 
 def refused(told, words, what, kinds=("MismatchError",)):

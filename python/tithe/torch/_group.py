@@ -76,8 +76,7 @@ def _difference(first: dict[str, str], theirs: dict[str, str], rank: int) -> str
 def _global_rank(group: Any, rank: int) -> int:
     if group is None or group is dist.group.WORLD:
         return rank
-    return dist.distributed_c10d._get_global_rank(group, rank) if hasattr(dist.distributed_c10d, "_get_global_rank") \
-        else dist.get_global_rank(group, rank)
+    return dist.get_global_rank(group, rank) if hasattr(dist, "get_global_rank") else dist.distributed_c10d._get_global_rank(group, rank)
 
 
 # ---- where rank 0 listens -------------------------------------------------------------------------------------------

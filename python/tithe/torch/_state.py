@@ -157,8 +157,10 @@ class State:
 
     def _all_reduce(self, buffer: torch.Tensor, last: bool) -> torch.futures.Future:
         """Dense, by the group's own all-reduce."""
-        buffer.div_(dist.get_world_size(self._group))
-        mean = dist.all_reduce(buffer, group=self._group, async_op=True).get_future().then(lambda done: done.value()[0])
+        numbers = buffer.float() if buffer.dtype == torch.bfloat16 else buffer  # gloo cannot add these
+        numbers.div_(dist.get_world_size(self._group))
+        done = dist.all_reduce(numbers, group=self._group, async_op=True).get_future()
+        mean = done.then(lambda done: done.value()[0] if numbers is buffer else buffer.copy_(done.value()[0]))
         if self._checks:
             self._means.append(mean)
             if last:
