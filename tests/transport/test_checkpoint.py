@@ -81,6 +81,7 @@ METHODS = {
     "AR-Top-k, either rule": ("--codec topk:keep=0.05 --scheme artopk --leader auto --bucket 128B", True),
     "AR-Top-k, CAT": ("--codec topk --scheme artopk --leader auto --cost 802.15.4-127", True),
     "AR-Top-k that goes back": (f"{APART} --codec topk:k=1 --scheme artopk --momentum 0.1", True),
+    "top-k that goes back": (f"{APART} --codec topk:k=1 --momentum 0.1", True),
     "buckets, both ways": ("--codec topk:keep=0.1 --downlink topk|sign --downlink-feedback ec --cost ethernet-udp --bucket 200B", True),
     "long vectors": ("--data gen:sparse:rows=60,features=300000,density=0.0001 --no-optimum --codec topk:keep=0.01 --momentum 0.5 "
                      "--downlink topk:keep=0.01 --downlink-feedback ec", True),
