@@ -1,4 +1,5 @@
 /* processes.c - see processes.h. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "processes.h"
 
 #include <dirent.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -311,12 +313,15 @@ static process_part begin_local(train_settings *s, processes *p)
     snprintf(endpoint, sizeof endpoint, "ipc://%s/server", path);
     family f = {.count = (size_t)s->local + 1, .kill_at = INFINITY};
     f.children = text_memory(f.count * sizeof *f.children);
+    text_voice *voice = mmap(NULL, sizeof *voice, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (voice == MAP_FAILED) voice = NULL; /* then each of them speaks */
     train_catch_interrupt(true);
     fflush(stdout);
     for (size_t i = 0; i < f.count; i++) { /* the server first */
         const pid_t id = fork();
         if (id == 0) {
             free(f.children);
+            text_speak_through(voice);
             be_a_child(i == 0);
             if (i > 0) return work(s, endpoint, p);
             p->status = serve(s, endpoint, NULL, p);
@@ -332,6 +337,10 @@ static process_part begin_local(train_settings *s, processes *p)
         f.kill_at = now();
     }
     p->status = train_exit(wait_for_all(&f));
+    if (voice) {
+        text_say(voice);
+        munmap(voice, sizeof *voice);
+    }
     free(f.children);
     remove_folder(path);
     close(lock);

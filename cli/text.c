@@ -13,6 +13,7 @@
 /* The one verb that this process runs: set before any thread starts, never changed afterwards. */
 static const char *current_verb;
 static char current_place[256]; /* "file:line: ", or nothing */
+static text_voice *current_voice;
 
 void text_set_verb(const char *verb)
 {
@@ -30,38 +31,67 @@ void text_set_place(const char *file, int line)
     if (file) snprintf(current_place, sizeof current_place, "%.200s:%d: ", file, line);
 }
 
-int text_fail(const char *format, ...)
+void text_speak_through(text_voice *voice)
 {
-    char line[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    const size_t used =
-        (size_t)snprintf(line, sizeof line, "%s", current_place); /* it fits, with room to spare */
-    vsnprintf(line + used, sizeof line - 1 - used, format, arguments);
-    va_end(arguments);
+    current_voice = voice;
+}
 
-    /* The library's sentences end with a full stop, those of strerror do not. */
-    const size_t length = strlen(line);
-    if (length && line[length - 1] != '.') memcpy(line + length, ".", 2);
-
-    /* A file name may hold a newline; the complaint stays one line. */
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < 32 || *c == 127) *c = '?';
-
+static void print_line(const char *line)
+{
     text_progress_end();
     fflush(stdout);
     if (current_verb)
         fprintf(stderr, "tithe %s: %s\n", current_verb, line);
     else
         fprintf(stderr, "tithe: %s\n", line);
+}
+
+void text_say(const text_voice *voice)
+{
+    const char *line = *voice->own.line ? voice->own.line : voice->heard.line;
+    if (*line) print_line(line);
+}
+
+/* `heard`: of another process. */
+static void complain(bool heard, const char *what)
+{
+    char line[sizeof current_voice->own.line] = "";
+    snprintf(line, sizeof line - 1, "%s%s", current_place, what);
+
+    /* The library's sentences end with a full stop, or ask; those of strerror do not. */
+    const size_t length = strlen(line);
+    if (length && !strchr(".?", line[length - 1])) memcpy(line + length, ".", 2);
+
+    /* A file name may hold a newline; the complaint stays one line. */
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < 32 || *c == 127) *c = '?';
+
+    if (!current_voice)
+        print_line(line);
+    else if (heard && !atomic_flag_test_and_set(&current_voice->heard.taken))
+        memcpy(current_voice->heard.line, line, sizeof line);
+    else if (!heard && !atomic_flag_test_and_set(&current_voice->own.taken))
+        memcpy(current_voice->own.line, line, sizeof line);
+}
+
+int text_fail(const char *format, ...)
+{
+    char what[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    complain(false, what);
     return EXIT_BAD;
 }
 
 int text_fail_status(const char *about, tithe_status status, const tithe_error *error)
 {
-    char sentence[2 * sizeof error->text]; /* with quotes that its options may need */
+    char sentence[2 * sizeof error->text], what[1024]; /* with quotes that its options may need */
     flags_say(error && error->text[0] ? error->text : tithe_status_text(status), sentence, sizeof sentence);
-    return about ? text_fail("%s: %s", about, sentence) : text_fail("%s", sentence);
+    snprintf(what, sizeof what, "%s%s%s", about ? about : "", about ? ": " : "", sentence);
+    complain(status == TITHE_E_PEER || status == TITHE_E_TIMEOUT, what);
+    return EXIT_BAD;
 }
 
 text_number text_group(uint64_t value)

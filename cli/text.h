@@ -2,6 +2,7 @@
 #ifndef TITHE_CLI_TEXT_H
 #define TITHE_CLI_TEXT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,17 @@ int text_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same for a status of the library: its own sentence where it left one, with its options as flags. `about` (NULL: nothing) goes in
  * front: the file or the spec that the sentence is about. */
 int text_fail_status(const char *about, tithe_status status, const tithe_error *error);
+
+/* Processes that one of them has started complain with one voice: in these, the sentences above are put into memory that all of them share, and
+ * the one that has started them prints one when they have ended. What went wrong in a process goes before what it heard of another. */
+typedef struct text_voice {
+    struct {
+        atomic_flag taken; /* the first one has it */
+        char line[1024];   /* empty: not taken, or not yet written */
+    } own, heard;
+} text_voice;
+void text_speak_through(text_voice *voice); /* NULL: for oneself, as at the start */
+void text_say(const text_voice *voice);     /* nothing, where nobody complained */
 
 /* 1234567 as "1,234,567". By value, so that one printf can hold several. */
 typedef struct text_number {

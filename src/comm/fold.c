@@ -1,8 +1,8 @@
 /* fold.c - sums among all processes, and calls to a server without ranks (src/serve).
  *
- * Where every process has ranks (MPI), numbers are handed along the ranks, each adding its own, and the last one tells
- * all. Where there is a server without ranks (ZeroMQ), all send to it, and it folds in the same order. Both give the same
- * bits as adding in rank order in one process. */
+ * All send to one process, which folds in rank order and tells all: two latencies, however many there are. That is rank 0 where every
+ * process has ranks (MPI), and otherwise the server (ZeroMQ). Processes that ask each other (COMM_ASK) want to know the latency, too; among
+ * ranks they hand their numbers along. All of it gives the same bits as adding in rank order in one process. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,9 +89,25 @@ tithe_status ti_comm_to_everybody(tithe_comm *comm, unsigned from, const void *b
     return status ? status : ti_comm_flush(comm, error);
 }
 
-/* Receive what the ranks before have, add what is here, pass it on; the last one has it all. */
-static tithe_status fold_along(tithe_comm *comm, comm_fold how, double *values, double *room, size_t n,
-                               tithe_error *error)
+static tithe_status fold_at_first(tithe_comm *comm, comm_fold how, double *values, double *room, size_t n,
+                                  tithe_error *error)
+{
+    const size_t bytes = n * sizeof *values;
+    tithe_status status = TITHE_OK;
+    if (comm->first != 0) {
+        status = ti_comm_send(comm, comm->first, 0, values, bytes, error);
+        if (!status) status = ti_comm_flush(comm, error);
+        return status ? status : ti_comm_receive(comm, comm->first, 0, values, bytes, error);
+    }
+    for (unsigned r = 1; r < comm->size && !status; r++) {
+        status = ti_comm_receive(comm, 0, r, room, bytes, error);
+        if (!status) ti_comm_fold_in(how, values, room, n);
+    }
+    return status ? status : ti_comm_to_everybody(comm, 0, values, bytes, error);
+}
+
+/* Receive what the ranks before have, add what is here, pass it on; the last one has it all, N latencies after the first began. */
+static tithe_status ask_along(tithe_comm *comm, double *values, double *room, size_t n, tithe_error *error)
 {
     const unsigned rank = comm->first, last = comm->size - 1;
     const size_t bytes = n * sizeof *values;
@@ -99,7 +115,7 @@ static tithe_status fold_along(tithe_comm *comm, comm_fold how, double *values, 
     if (rank > 0) {
         status = ti_comm_receive(comm, rank, rank - 1, room, bytes, error);
         if (status) return status;
-        ti_comm_fold_in(how, room, values, n); /* theirs first: rank order */
+        ti_comm_fold_in(COMM_ASK, room, values, n); /* theirs first: rank order */
         memcpy(values, room, bytes);
     }
     if (rank == last) return ti_comm_to_everybody(comm, last, values, bytes, error);
@@ -107,7 +123,7 @@ static tithe_status fold_along(tithe_comm *comm, comm_fold how, double *values, 
     status = ti_comm_send(comm, rank, rank + 1, values, bytes, error);
     if (!status) status = ti_comm_flush(comm, error);
     if (!status) status = ti_comm_receive(comm, rank, last, values, bytes, error);
-    if (!status && how == COMM_ASK && rank == 0) ti_link_hear(comm, (clock_now() - start) / comm->size);
+    if (!status && rank == 0) ti_link_hear(comm, (clock_now() - start) / comm->size);
     return status;
 }
 
@@ -136,9 +152,13 @@ static tithe_status fold_all(tithe_comm *comm, comm_fold how, double *values, si
     double *room = malloc((n + 2) * sizeof *room);
     if (!room)
         return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to add up what the ranks have.");
-    const tithe_status status = ti_comm_has_own_server(comm)
-                                    ? fold_at_server(comm, how, values, room, n, error)
-                                    : fold_along(comm, how, values, room, n, error);
+    tithe_status status;
+    if (ti_comm_has_own_server(comm))
+        status = fold_at_server(comm, how, values, room, n, error);
+    else if (how == COMM_ASK)
+        status = ask_along(comm, values, room, n, error);
+    else
+        status = fold_at_first(comm, how, values, room, n, error);
     free(room);
     return status;
 }

@@ -137,7 +137,9 @@ static tithe_status make_binary(data_rows *d, const char *what, tithe_error *err
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%g", i ? ", " : "", s.labels[i]);
         return ti_fail(error, TITHE_E_DATA, 0, "%s has %s (%s%s), but two are needed%s.", what,
                        s.count == 1 ? "one label" : "more than two labels", list, all ? "" : ", ...",
-                       s.count == 1 ? "" : ": say which are positive, such as `positive=label<=10`");
+                       s.count == 1 ? ": `model=least-squares` takes any"
+                                    : ": say which are positive, such as `positive=label<=10`, or take "
+                                      "`model=least-squares` for numbers");
     }
     for (size_t i = 0; i < d->rows; i++) d->labels[i] = d->labels[i] == s.labels[0] ? -1 : 1;
     return TITHE_OK;

@@ -385,21 +385,24 @@ static tithe_status start(run *r, tithe_error *error)
 }
 
 /* Records may be minutes apart. Twice a second all processes ask each other whether somebody wants to stop, which also
- * tells an idle server that they are alive; what their messages say about the link goes with it. The first one says after how many steps they do it next. */
+ * tells an idle server that they are alive; what their messages say about the link goes with it. Where asking takes long, as among many ranks far
+ * apart, they do it more rarely: a twentieth of the time, and every five seconds. The first one says after how many steps they do it next. */
 static tithe_status check_in(run *r, tithe_error *error)
 {
     if (!run_is_remote(r) || r->step < r->stop.next_check) return TITHE_OK;
     ti_run_pause(r);
-    const double now = clock_now(), took = now - r->stop.checked_at, half_a_second = 0.5;
+    const double now = clock_now(), took = now - r->stop.checked_at;
+    const double apart = fmin(5, fmax(0.5, 20 * r->stop.asking)); /* seconds */
     const double steps = (double)(r->step - r->stop.checked);
     double values[2] = {r->stop.asked, 0}; /* 1: the distance to the next one, at most twice the last */
-    if (r->comm->first == 0) values[1] = floor(fmin(2 * steps, steps * half_a_second / fmax(took, 1e-9)));
+    if (r->comm->first == 0) values[1] = floor(fmin(2 * steps, steps * apart / fmax(took, 1e-9)));
     tithe_status status = ti_link_meet(r->comm, &r->link, values, 2, false, error);
     if (!status) status = tithe_exchange_tell_link(r->exchange, &r->link.now, 0, error);
     if (values[0] > 0) r->stop.stopped = true;
     r->stop.checked = r->step;
     r->stop.checked_at = now;
     r->stop.next_check = r->step + (uint64_t)fmax(values[1], 1);
+    r->stop.asking = clock_now() - now;
     r->checking += clock_now() - r->paused_at;
     ti_run_go_on(r);
     return status;

@@ -33,6 +33,7 @@ typedef struct run_stop {
     bool asked, stopped;          /* the caller wants to stop; all processes do so now */
     uint64_t next_check, checked; /* steps after which they ask each other whether to go on */
     double checked_at;
+    double asking; /* seconds that the last one took */
 } run_stop;
 
 /* Where the state of a run is written, and where it came from (checkpoint*.c). */

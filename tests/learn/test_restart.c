@@ -1,5 +1,6 @@
-/* test_restart.c - the automatic step under a leader's indices: on data where 1/L diverges it goes back to the lowest loss with
- * half the step, as often as it takes; everywhere else it is 1/L, to the bit. docs/theory.md says why. */
+/* test_restart.c - the automatic step where ranks keep what they did not send, under a leader's indices and without: on data where 1/L
+ * diverges it goes back to the lowest loss with half the step, as often as it takes; everywhere else it is 1/L, to the bit.
+ * docs/theory.md says why. */
 #include "learn/runs.h"
 
 #include <unistd.h>
@@ -26,6 +27,15 @@ static const char *one_over_L(const trial *t)
     static char text[40];
     snprintf(text, sizeof text, "%.17g", t->facts.step_size);
     return text;
+}
+
+/* One that every rank selects from by itself. */
+static trial *apart(const char *scheme, const char *feedback, unsigned workers, uint64_t steps)
+{
+    trial *t = led("gen:dense:rows=300,features=200,heterogeneity=5", "topk:k=1", workers, steps);
+    t->o.scheme = scheme;
+    t->o.feedback = feedback;
+    return t;
 }
 
 /* ---- it does not diverge ------------------------------------------------------------------------------------- */
@@ -105,20 +115,74 @@ static void a_run_that_loses_no_ground_has_one_over_L(void **state)
     free(t);
 }
 
-/* Others than schemes with a leader, and gradients that bring no loss, are left alone. */
+/* Gradients that bring no loss are left alone, and so is who keeps nothing, or has a server that does, which may be elsewhere. */
 static void others_are_left_alone(void **state)
 {
     (void)state;
     trial *t = led(APART, "topk:k=1", 7, 60);
-    t->o.scheme = "gather";
-    trial_try(t);
-    assert_int_equal(t->result.restarts, 0);
-    t->o.scheme = "artopk";
     t->o.estimator = "sgd";
     t->o.steps = 2000;
     trial_run(t);
     assert_int_equal(t->result.restarts, 0);
     assert_true(t->result.last.loss < t->records[0].loss);
+    free(t);
+    t = apart("gather", "ec", 1, 60);
+    t->o.feedback = "none";
+    trial_try(t);
+    assert_int_equal(t->result.restarts, 0);
+    t->o.feedback = "ec";
+    t->o.scheme = "star";
+    t->o.downlink = "topk:k=1";
+    t->o.downlink_feedback = "ec";
+    trial_try(t);
+    assert_int_equal(t->result.restarts, 0);
+    free(t);
+}
+
+/* ---- without a leader ------------------------------------------------------------------------------------------ */
+
+static const char *const schemes_of_all[] = {"gather", "shards", "star"};
+
+static void without_a_leader_one_over_L_diverges_and_the_automatic_step_does_not(void **state)
+{
+    (void)state;
+    static const unsigned workers[] = {1, 4, 20};
+    for (size_t i = 0; i < 3 * 3; i++) {
+        const char *scheme = schemes_of_all[i % 3];
+        trial *t = apart(scheme, "ec", workers[i / 3], 150);
+        trial_run(t);
+        const double first = t->records[0].loss;
+        double gamma = t->facts.step_size, lowest = first;
+        unsigned halved = 0;
+        for (size_t k = 0; k < t->count; k++) {
+            const tithe_trace_record *record = &t->records[k];
+            lowest = fmin(lowest, record->loss);
+            expect(record->loss <= 1.05 * first, "%s, step %zu: %g from %g", scheme, k, record->loss, first);
+            if (record->step_size == gamma) continue;
+            gamma /= 2;
+            halved++;
+            expect(record->step_size == gamma && record->loss == lowest,
+                   "%s, step %zu: step size %g, loss %g, lowest %g", scheme, k, record->step_size,
+                   record->loss, lowest);
+        }
+        expect(halved > 0 && halved < 10 && halved == t->result.restarts, "%s, %u workers: %u of %u", scheme,
+               t->o.workers, halved, t->result.restarts);
+        t->o.step_size = one_over_L(t);
+        expect(trial_try(t) == TITHE_E_DIVERGED && !t->result.restarts, "%s, %u workers at 1/L: %g", scheme,
+               t->o.workers, t->result.last.loss);
+        free(t);
+    }
+}
+
+/* What ef21 keeps is an estimate, which the next messages correct: it stays. */
+static void an_estimate_stays(void **state)
+{
+    (void)state;
+    trial *t = apart("gather", "ef21", 1, 300);
+    trial_run(t);
+    assert_in_range(t->result.restarts, 1, 10);
+    t->o.step_size = one_over_L(t);
+    assert_int_equal(trial_try(t), TITHE_E_DIVERGED);
     free(t);
 }
 
@@ -127,19 +191,22 @@ static void others_are_left_alone(void **state)
 static void a_run_in_two_parts_goes_back_as_the_whole_one(void **state)
 {
     (void)state;
-    enum { STEPS = 70 };
+    enum { STEPS = 70, WAYS = 3 };
+    static const char *const schemes[WAYS] = {"artopk", "gather", "shards"};
     char file[] = "/tmp/tithe-test-restart-XXXXXX";
     const int made = mkstemp(file);
     assert_true(made >= 0);
     close(made);
-    for (int momentum = 0; momentum < 2; momentum++) {
+    for (int i = 0; i < 2 * WAYS; i++) {
         trial *whole = led(APART, "topk:k=1", 3, STEPS);
-        whole->o.momentum = momentum * 0.3;
+        whole->o.momentum = i < WAYS ? 0 : 0.3;
+        whole->o.scheme = schemes[i % WAYS];
         trial_run(whole);
         assert_in_range(whole->result.restarts, 1, 10);
         for (uint64_t at = 1; at < STEPS; at += at < 40 ? 1 : 7) {
             trial *first = led(APART, "topk:k=1", 3, at), *second = led(APART, "topk:k=1", 3, STEPS);
             first->o.momentum = second->o.momentum = whole->o.momentum;
+            first->o.scheme = second->o.scheme = whole->o.scheme;
             first->o.checkpoint = second->o.resume = file;
             trial_try(first); /* a short one may end above its start */
             trial_run(second);
@@ -164,6 +231,8 @@ int main(void)
         cmocka_unit_test(no_ground_is_lost),
         cmocka_unit_test(a_run_that_loses_no_ground_has_one_over_L),
         cmocka_unit_test(others_are_left_alone),
+        cmocka_unit_test(without_a_leader_one_over_L_diverges_and_the_automatic_step_does_not),
+        cmocka_unit_test(an_estimate_stays),
         cmocka_unit_test(a_run_in_two_parts_goes_back_as_the_whole_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
