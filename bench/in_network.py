@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts sums inside the network (the scheme switch, with `tithe switch` in the middle of tools/netlab) beside star, shards and the dense ring.
 
-usage: bench/in_network.py [--hosts 2,4,8] [--rates 100mbit] [--n 2^20] [--steps 5] [--build build] [--json FILE]
+usage: bench/in_network.py [--hosts 2,4,8] [--rates 100mbit] [--n 2^20] [--steps 5] [--build build] [--json FILE] [--svg FILE]
 
 A row is the median of a few steps (bench/exchange_steps.c), each from its start on all hosts to its end on the last one, what that is of the dense
 ring on the same network, and the bytes of a step over the busiest link, up and down, as the kernel counts them, heads and
@@ -26,6 +26,7 @@ parser.add_argument("--n", default="2^20")
 parser.add_argument("--steps", type=int, default=5)
 parser.add_argument("--build", default=os.path.join(here, "..", "build"))
 parser.add_argument("--json")
+parser.add_argument("--svg", help="a picture of the first rate")
 wanted = parser.parse_args()
 take_precedence()
 build = os.path.abspath(wanted.build)
@@ -39,6 +40,38 @@ def measure(rate, hosts, scheme, collective, codec, backend):
         command += ["--switch", "10.77.0.254:5555"]
         inside = [f"{build}/tithe", "switch", "--workers", str(hosts), "--listen", "10.77.0.254:5555", "--trusted", "--backend", backend]
     return in_lab(rate, hosts, "mpi", command, inside=inside)
+
+
+def picture(rows, path):
+    """Two panels by the number of hosts, a line for each row: milliseconds of a step, and megabytes over the busiest link."""
+    width, height, left = 380, 260, 60
+    hosts = sorted({row["hosts"] for row in rows})
+    names = list(dict.fromkeys(name_of(row) for row in rows))
+    colours = ["#333333", "#7a7a7a", "#5b8db8", "#c0392b", "#e59a8f", "#2e7d32", "#9ccc9c", "#7d3c98"]
+    parts = []
+    for panel, (head, value) in enumerate((("ms of a step", lambda row: 1e3 * row["seconds"]),
+                                           ("MB over the busiest link", lambda row: (row["link_up"] + row["link_down"]) / 2e6))):
+        begin, top = left + panel * (width + left), max(map(value, rows)) * 1.05
+        x = {h: begin + width * i / max(1, len(hosts) - 1) for i, h in enumerate(hosts)}
+        parts.append(f'<text x="{begin}" y="16" font-weight="bold">{head}</text><path d="M{begin} 30V{30 + height}H{begin + width}" fill="none" stroke="#999"/>')
+        parts += [f'<text x="{x[h]:.0f}" y="{height + 48}" text-anchor="middle">{h} hosts</text>' for h in hosts]
+        for part in (0.25, 0.5, 0.75, 1):
+            y = 30 + height * (1 - part)
+            parts.append(f'<path d="M{begin} {y:.0f}h{width}" stroke="#eee"/><text x="{begin - 6}" y="{y + 4:.0f}" text-anchor="end">{part * top:.3g}</text>')
+        for colour, name in zip(colours, names):
+            points = [(x[row["hosts"]], 30 + height * (1 - value(row) / top)) for row in rows if name_of(row) == name]
+            parts.append(f'<polyline points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
+            parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"><title>{name}</title></circle>' for a, b in points]
+    for i, (colour, name) in enumerate(zip(colours, names)):
+        a, b = left + i % 4 * 210, height + 72 + i // 4 * 20
+        parts.append(f'<rect x="{a}" y="{b - 10}" width="12" height="12" fill="{colour}"/><text x="{a + 18}" y="{b}">{name}</text>')
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * (width + left) + 40} {height + 110}" font-family="sans-serif" font-size="12">'
+                   f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>\n')
+
+
+def name_of(row):
+    return " ".join(filter(None, (row["scheme"], row["backend"], row["codec"])))
 
 
 answers = []
@@ -57,3 +90,5 @@ for rate in wanted.rates.split(","):
 if wanted.json:
     with open(wanted.json, "w", encoding="utf-8") as file:
         json.dump(answers, file, indent=1)
+if wanted.svg:
+    picture([row for row in answers if row["rate"] == wanted.rates.split(",")[0]], wanted.svg)

@@ -85,6 +85,8 @@ typedef struct tithe_setting {
     double rounds, bytes, encoded, decoded, formed;
     double codec;    /* seconds of that work, as far as it was timed; 0 on a network that is computed */
     unsigned family; /* settings of one family differ in level, scheme and collective alone */
+    bool switched;   /* a switch adds; */
+    bool spare;      /* only when there is none any more, where the caller wants one */
 } tithe_setting;
 
 /* What is known after so many steps, the same on all ranks. NAN: not known. */

@@ -60,7 +60,10 @@ struct tithe_comm {
     link_seen seen;
     const aggregator *aggregator; /* a switch that adds for these ranks; NULL: none was attached */
     void *aggregator_self;
-    bool joined; /* its job has begun */
+    bool joined;       /* its job has begun */
+    bool lets_go;      /* ranks can do without it: each tells the others when it is lost */
+    bool lost;         /* it is, and all ranks know */
+    char lost_as[160]; /* and how */
     /* the first of its waits that failed; from then on nothing is sent or waited for. Code 0: none */
     tithe_error failed;
 };
@@ -99,6 +102,10 @@ void ti_comm_detach(tithe_comm *comm);
 tithe_status ti_comm_join_switch(tithe_comm *comm, tithe_error *error);
 tithe_status ti_comm_reduce(tithe_comm *comm, const agg_reduction *r, const uint8_t *const *up, uint8_t *down,
                             tithe_error *error);
+/* By all ranks after the reductions of a step, with how they ended here. Under `lets_go` a switch that has failed one of them is lost
+ * for all of them, which is TITHE_OK with comm->lost; otherwise nobody is asked.
+ * `error` is where the sentence stands that belongs to `status`. */
+tithe_status ti_comm_agree_on_switch(tithe_comm *comm, tithe_status status, tithe_error *error);
 
 /* ---- small things that all processes need (fold.c) -------------------------------------------------- */
 

@@ -1,5 +1,7 @@
 /* reduce.c - a reduction by a switch that was attached to the group: all ranks take part, and none hears of the others but by its
  * outcome. */
+#include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
@@ -17,6 +19,13 @@ static tithe_status agree_on_job(tithe_comm *comm, uint64_t *job, tithe_error *e
     return status;
 }
 
+/* Where the others wait to be told that it is lost, half of what they wait. */
+static double patience(const tithe_comm *comm)
+{
+    const double most = comm->timeout > 0 ? comm->timeout : 30;
+    return comm->lets_go ? most / 2 : comm->timeout;
+}
+
 tithe_status ti_comm_join_switch(tithe_comm *comm, tithe_error *error)
 {
     if (comm->failed.code) {
@@ -28,7 +37,7 @@ tithe_status ti_comm_join_switch(tithe_comm *comm, tithe_error *error)
     tithe_status status = agree_on_job(comm, &job, error);
     if (!status)
         status = comm->aggregator->join(comm->aggregator_self, job, comm->size, comm->first, comm->local,
-                                        comm->timeout, error);
+                                        patience(comm), error);
     comm->joined = !status;
     return status;
 }
@@ -38,8 +47,22 @@ tithe_status ti_comm_reduce(tithe_comm *comm, const agg_reduction *r, const uint
 {
     const double start = clock_now();
     const tithe_status status =
-        comm->aggregator->reduce(comm->aggregator_self, r, up, down, comm->timeout, error);
+        comm->aggregator->reduce(comm->aggregator_self, r, up, down, patience(comm), error);
     comm->waited += clock_now() - start;
+    return status;
+}
+
+tithe_status ti_comm_agree_on_switch(tithe_comm *comm, tithe_status status, tithe_error *error)
+{
+    const bool failed = status == TITHE_E_PEER || status == TITHE_E_TIMEOUT || status == TITHE_E_FILE;
+    if (!comm->lets_go || (status && !failed)) return status;
+    double any = failed;
+    const char *why = failed ? error->text : "Another rank has lost the switch";
+    const char *remedy = strstr(why, ": "); /* for a run that ends with it */
+    const int most = 120, length = remedy && remedy - why < most ? (int)(remedy - why) : most;
+    snprintf(comm->lost_as, sizeof comm->lost_as, "%.*s, so all go on without it", length, why);
+    status = ti_comm_fold(comm, COMM_MAX, &any, 1, error);
+    comm->lost = !status && any > 0;
     return status;
 }
 
@@ -55,5 +78,5 @@ void ti_comm_detach(tithe_comm *comm)
     if (comm->aggregator) comm->aggregator->close(comm->aggregator_self);
     comm->aggregator = NULL;
     comm->aggregator_self = NULL;
-    comm->joined = false;
+    comm->joined = comm->lost = false;
 }

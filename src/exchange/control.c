@@ -54,6 +54,7 @@ void ti_control_price(exchange_control *c)
         const tithe_setting *s = &c->settings.all[i];
         const double transfer = s->rounds * link->latency + s->bytes / link->bandwidth;
         c->seconds[i] = c->compute + s->codec + c->right * transfer;
+        if (c->lost ? s->switched : s->spare) c->seconds[i] = INFINITY;
     }
 }
 
@@ -205,9 +206,23 @@ void ti_control_skip(tithe_exchange *ex)
     forget_step(c, ex->config.comm->local);
 }
 
+/* The step went nowhere, and the next one takes whatever is best without a switch. */
+static tithe_status lose_switch(tithe_exchange *ex, tithe_error *error)
+{
+    exchange_control *c = ex->control;
+    c->lost = true;
+    const tithe_status status = decide(ex, error);
+    snprintf(c->reason, sizeof c->reason, "%s", ex->config.comm->lost_as);
+    return status;
+}
+
 tithe_status ti_control_after(tithe_exchange *ex, const float *update, tithe_error *error)
 {
     exchange_control *c = ex->control;
+    if (ex->config.comm->lost && !c->lost && !c->follows) {
+        ti_control_skip(ex); /* of a step that went nowhere nothing is learned */
+        return lose_switch(ex, error);
+    }
     const bool due = c->step == c->next;
     if (c->live) ti_control_time(c);
     c->took += c->seconds[c->now];
@@ -315,6 +330,7 @@ tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *co
     c->tuner = tuner;
     c->link = (tithe_link){.latency = NAN, .bandwidth = NAN};
     c->right = 1;
+    config->comm->lets_go = config->comm->aggregator; /* settings without it are at hand */
     tithe_status status = tuner->open ? tuner->open(config->codec, ex->n, own, &c->state, error) : TITHE_OK;
     const setting_range range = range_of(tuner, own);
     if (!status) status = ti_settings_make(ex, config, &range, &c->settings, error);

@@ -75,6 +75,7 @@ typedef struct exchange_control {
     struct control_copy
         *copy;    /* what was kept when the first of these trials began; NULL: nobody makes trials */
     bool follows; /* what somebody else decides */
+    bool lost;    /* the switch: settings that need it cannot be had any more */
     unsigned changes;
     char reason[160];
     /* where steps are timed: when the last one ended, what one usually takes, and how many were timed since the last check-in, and

@@ -29,6 +29,8 @@ typedef struct switching {
     uint8_t **codes;    /* of each local rank */
     uint8_t *sums;
     unsigned round; /* that ranks propose for */
+    float **whole;  /* vectors before they were written, where the switch may be lost; NULL: it may not */
+    bool written;
 } switching;
 
 /* ---- what it can be used with ------------------------------------------------------------------------------ */
@@ -96,10 +98,12 @@ static void close(tithe_exchange *ex)
     switching *s = ex->own;
     if (!s) return;
     for (unsigned i = 0; s->codes && i < ex->config.comm->local; i++) free(s->codes[i]);
+    for (unsigned i = 0; s->whole && i < ex->config.comm->local; i++) free(s->whole[i]);
     if (s->simulated) ti_aggregator_simulated.close(s->simulated);
     free(s->agreed);
     free(s->proposed);
     free(s->codes);
+    free(s->whole);
     free(s->sums);
     free(s);
     ex->own = NULL;
@@ -143,6 +147,9 @@ static tithe_status open(tithe_exchange *ex, tithe_error *error)
     for (unsigned i = 0; enough && i < local; i++)
         s->codes[i] = exchange_room((sum.n * sum.up + 7) / 8 + s->scales * sizeof(uint32_t), 1, &enough);
     s->sums = exchange_room(longest, 1, &enough);
+    if (ex->config.comm->lets_go) s->whole = exchange_room(local, sizeof *s->whole, &enough);
+    for (unsigned i = 0; s->whole && i < local; i++)
+        s->whole[i] = exchange_room(ex->n, sizeof(float), &enough);
     if (!enough) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu sums.", ex->n);
     return ex->config.comm->aggregator || !local ? TITHE_OK : open_simulated(ex, s, error);
 }
@@ -212,20 +219,19 @@ static tithe_status propose(tithe_exchange *ex, void *own, unsigned i, exchange_
 }
 
 /* The scales of all. Where a rank refuses everybody gets its mark, and no slot waits for a sum that it would be part of. */
-static tithe_status agree(tithe_exchange *ex, switching *s, tithe_error *error)
+static tithe_status agree(tithe_exchange *ex, switching *s, bool *refused, tithe_error *error)
 {
     const agg_reduction r = scales_of(s);
     tithe_status status = TITHE_OK;
-    for (s->round = 0; s->round < s->rounds && !status && !ex->refusal.code; s->round++) {
+    *refused = false;
+    for (s->round = 0; s->round < s->rounds && !status && !*refused; s->round++) {
         uint32_t *agreed = s->agreed + s->round * s->scales;
-        bool refused = false;
         status = ti_exchange_each(ex, propose, s, error);
         if (!status) status = reduce(ex, &r, error);
         for (size_t j = 0; j < s->scales && !status; j++) {
             agreed[j] = s->how->scale_bits == 8 ? s->sums[j] : get_u32(s->sums + 4 * j);
-            refused |= agreed[j] == refusal_of(s);
+            *refused |= agreed[j] == refusal_of(s);
         }
-        if (!status && refused) status = ti_refusal_ask(ex, true, error);
     }
     return status;
 }
@@ -237,6 +243,7 @@ static tithe_status encode(tithe_exchange *ex, void *own, unsigned i, exchange_l
     const switching *s = own;
     exchange_worker *w = &ex->workers[i];
     const integers_call c = call_of(ex, ex->config.comm->first + i);
+    if (s->whole && ex->n) memcpy(s->whole[i], vector_of(ex, i), ex->n * sizeof(float));
     w->sent = s->how->encode(&c, vector_of(ex, i), s->codes[i]);
     return TITHE_OK;
 }
@@ -260,38 +267,76 @@ static tithe_status expect_all(const tithe_exchange *ex, tithe_error *error)
 
 static void describe(tithe_exchange *ex)
 {
-    const double bits = tithe_codec_paper_bits(ex->config.codec, ex->n, ex->n);
     double up = 0, down = 0;
     for (unsigned r = 0; r < ex->shape.reductions; r++) {
         up += ex->shape.reduced[r].up;
         down += ex->shape.reduced[r].down;
     }
+    tithe_frame_info info = {.bytes = (size_t)up, .entries = ex->n};
+    info.paper_bits = tithe_codec_paper_bits(ex->config.codec, ex->n, ex->n);
+    if (ex->config.comm->lost) info = (tithe_frame_info){0};
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         exchange_worker *w = &ex->workers[i];
-        w->info = (tithe_frame_info){.bytes = (size_t)up, .entries = ex->n, .paper_bits = bits};
+        w->info = info;
         if (ex->config.measure) w->unsent = ti_exchange_squares(vector_of(ex, i), ex->n);
     }
     ti_exchange_count_own(ex);
-    const tithe_frame_info back = {.bytes = (size_t)down, .entries = ex->n, .paper_bits = bits};
+    const tithe_frame_info back = {
+        .bytes = (size_t)down, .entries = info.entries, .paper_bits = info.paper_bits};
     for (unsigned i = 0; i < ex->config.comm->local; i++) ti_exchange_count_down(ex, &ex->workers[i], &back);
+}
+
+/* Scales and sums, of which none is used yet. */
+static tithe_status reduce_all(tithe_exchange *ex, bool *refused, tithe_error *error)
+{
+    switching *s = ex->own;
+    s->written = *refused = false;
+    tithe_status status = s->simulated ? TITHE_OK : ti_comm_join_switch(ex->config.comm, error);
+    if (!status) status = agree(ex, s, refused, error);
+    if (status || *refused) return status;
+    status = ti_exchange_each(ex, encode, s, error);
+    s->written = true;
+    const integers_call c = call_of(ex, 0);
+    agg_reduction r = s->how->shape(&c);
+    r.draw = s->how->rounds_sums ? draw_of(ex) : 0;
+    return status ? status : reduce(ex, &r, error);
+}
+
+/* The switch is lost: nothing was sent, so that all of it is kept. Whoever steers takes another scheme for the next step. */
+static void keep_all(tithe_exchange *ex, float *update)
+{
+    const switching *s = ex->own;
+    for (unsigned i = 0; i < ex->config.comm->local && ex->n; i++) {
+        if (s->written) memcpy(vector_of(ex, i), s->whole[i], ex->n * sizeof(float));
+        ex->workers[i].sent = 0;
+    }
+    if (ex->n) memset(update, 0, ex->n * sizeof *update);
+    ex->shape.reductions = 0;
+    describe(ex);
 }
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     switching *s = ex->own;
+    tithe_comm *comm = ex->config.comm;
+    bool refused = false;
+    tithe_error own = {0};
     ex->shape.reductions = 0;
+    s->written = false;
     tithe_status status = expect_all(ex, error);
-    if (!status && !s->simulated) status = ti_comm_join_switch(ex->config.comm, error);
-    if (!status) status = agree(ex, s, error);
-    if (status || ex->refusal.code) return status;
-    status = ti_exchange_each(ex, encode, s, error);
-    if (status) return status;
-    const integers_call c = call_of(ex, 0);
-    agg_reduction r = s->how->shape(&c);
-    r.draw = s->how->rounds_sums ? draw_of(ex) : 0;
-    status = reduce(ex, &r, error);
-    if (status) return status;
+    if (!status && !comm->lost) { /* by another bucket of this step */
+        status = reduce_all(ex, &refused, &own);
+        if (!s->simulated) status = ti_comm_agree_on_switch(comm, status, &own);
+        if (status && error) *error = own;
+    }
+    if (!status && comm->lost) {
+        keep_all(ex, update);
+        return TITHE_OK;
+    }
+    if (!status && refused) status = ti_refusal_ask(ex, true, error);
+    if (status || refused) return status;
     const double start = clock_now();
+    const integers_call c = call_of(ex, 0);
     s->how->decode(&c, s->sums, (float)ti_exchange_weight(ex, ti_exchange_scaled(ex)), update);
     ex->totals.decode += clock_now() - start;
     describe(ex);

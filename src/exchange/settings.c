@@ -44,6 +44,7 @@ static void price(const tithe_exchange *ex, const tithe_exchange_config *c, cons
         s->encoded += rounds.encoded * (double)n / all;
         s->decoded += rounds.decoded * (double)n / all;
         s->formed += rounds.formed * (double)n / all;
+        if (s->switched) s->rounds += 2; /* ranks tell each other whether it is still there */
     }
 }
 
@@ -83,6 +84,8 @@ typedef struct maker {
     setting_list *list;
     size_t room;
     const char *only_scheme, *only_collective; /* that the caller named; NULL: any */
+    bool needs_switch;                         /* that scheme; */
+    bool spare;                                /* settings without one are added */
     const setting_range *range;
 } maker;
 
@@ -119,7 +122,10 @@ static tithe_status add(maker *m, const char *codec, const tithe_scheme *scheme,
     if (strlen(codec) > TITHE_SETTING_TEXT / 4 || (apart && scheme->served)) return TITHE_OK;
     tithe_setting *s = &m->list->all[m->list->count];
     exchange_methods methods;
-    *s = (tithe_setting){.keep = 1, .family = m->list->families ? m->list->families - 1 : 0};
+    *s = (tithe_setting){.keep = 1,
+                         .family = m->list->families ? m->list->families - 1 : 0,
+                         .switched = scheme->integers,
+                         .spare = m->spare};
     write_options(codec, scheme, collective, s->options);
     const bool both = scheme->back && !scheme->cuts;
     tithe_status status = ti_exchange_find(codec, scheme->whole ? "none" : "ec", "fixed", scheme->name,
@@ -154,6 +160,7 @@ static bool is_worth_a_try(const maker *m, const tithe_scheme *scheme, bool all)
 {
     const tithe_exchange *ex = m->ex;
     if (scheme->whole || (m->range->shares_alone && scheme->back)) return false;
+    if (scheme->integers) return all && (ex->config.comm->aggregator || m->needs_switch);
     return all ? scheme->cuts || (scheme->gathers && ex->config.comm->size == 2) : !scheme->cuts;
 }
 
@@ -162,7 +169,9 @@ static tithe_status add_all(maker *m, const char *codec, bool all, bool dense, t
     tithe_status status = TITHE_OK;
     for (const tithe_scheme *const *s = tithe_schemes(); *s && !status; s++) {
         if (dense ? !(*s)->whole : !is_worth_a_try(m, *s, all)) continue;
-        if (m->only_scheme && !(*s)->whole && strcmp(m->only_scheme, (*s)->name) != 0) continue;
+        const bool other = m->only_scheme && !(*s)->whole && strcmp(m->only_scheme, (*s)->name) != 0;
+        if (other && !m->needs_switch) continue;
+        m->spare = m->needs_switch && !(*s)->integers;
         for (const char *const *name = (*s)->collectives; *name && !status; name++) {
             const tithe_collective *c = tithe_scheme_collective(*s, *name);
             bool again = !c->ordered; /* what nobody can foretell is left out, and a second name too */
@@ -257,6 +266,8 @@ tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_con
                .range = range,
                .only_scheme = named(config->scheme),
                .only_collective = named(config->collective)};
+    for (const tithe_scheme *const *s = tithe_schemes(); *s && m.only_scheme; s++)
+        m.needs_switch |= (*s)->integers && strcmp(m.only_scheme, (*s)->name) == 0;
     *list = (setting_list){0};
     tithe_status status = add_all(&m, "all|raw", true, true, error);
     if (!status) status = ti_exchange_sums_whole(codec) ? add_codecs(&m, error) : add_codec(&m, codec, error);

@@ -148,7 +148,7 @@ unsigned ti_outbox_letters(const outbox *out)
 /* All datagrams of a letter have one length, but the last one may be shorter. */
 static bool fits(const outbox *out, const letter *l, size_t length)
 {
-    return !out->whole && l->bytes == l->datagrams * l->each && length <= l->each &&
+    return !out->whole && length > 0 && length <= l->each && l->bytes == l->datagrams * l->each &&
            l->datagrams < TOGETHER && l->bytes + length <= LETTER_BYTES;
 }
 

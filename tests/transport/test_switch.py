@@ -218,6 +218,36 @@ for transport in transports_here():
         running.kill()
         check(False, f"{transport}: it waits for a switch that is gone")
 
+# Under auto all ranks give that step up, keep what they would have sent, and go on with something else.
+for transport in transports_here():
+    switch = Switch()
+    trace = path(f"lost-{transport}.csv")
+    running = subprocess.Popen([*command(transport, ["--codec", "all|natural", "--tuner", "auto", "--steps", "1000000000", "--switch",
+                                                     switch.address, "--deadline", "60", "--trace", trace]), "--json", path("lost.json")],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+    def says(what):
+        if not os.path.exists(trace):
+            return False
+        with open(trace, encoding="utf-8") as lines:
+            return any(what(line) for line in lines)
+    happens(lambda: says(lambda line: line.startswith("8,")), "some steps go through the switch")
+    switch.process.kill()
+    switch.process.wait()
+    switch.out.close()
+    happens(lambda: says(lambda line: "The switch at" in line and "go on without it" in line and "scheme=switch" not in line)
+            or running.poll() is not None, "all go on without the switch")
+    at = len(open(trace, encoding="utf-8").read())
+    happens(lambda: os.path.getsize(trace) > at + 200 or running.poll() is not None, "steps go on")
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=HANG)[1]
+    check(says(lambda line: "go on without it" in line), f"auto over {transport}: exit {running.returncode}, {said!r}")
+    with open(path("lost.json"), encoding="utf-8") as file:
+        lost = json.load(file)
+    check(lost["loss"] < 0.3 and lost["steering"]["changes"] >= 1 and "scheme=switch" not in lost["steering"]["setting"],
+          f"auto over {transport}: {lost['loss']}, {lost['steering']}")
+
 # ---- what is learned ---------------------------------------------------------------------------------------------------
 
 # Bidirectional natural SGD: the switch as C_M, beside a server that compresses the sum the same way. As many steps, many seeds.

@@ -1,0 +1,174 @@
+/* test_lost.c - a switch that is lost in the middle of a step: all ranks keep what they would have sent, nothing else happens, and the
+ * next scheme sends it. */
+#include "aggregate/reduction.h"
+#include "exchange/exchange.h"
+#include "exchange/group.h"
+
+enum { RANKS = 3, N = 1000 };
+static const double gamma_of_all = 0.25;
+
+/* A simulated switch that fails at its reduction number `at`, from 0. */
+typedef struct failing {
+    void *inner;
+    unsigned at, done;
+} failing;
+
+static tithe_status join_inner(void *self, uint64_t job, unsigned ranks, unsigned first, unsigned local,
+                               double timeout, tithe_error *error)
+{
+    failing *f = self;
+    return ti_aggregator_simulated.join(f->inner, job, ranks, first, local, timeout, error);
+}
+
+static tithe_status reduce_or_fail(void *self, const agg_reduction *r, const uint8_t *const *up,
+                                   uint8_t *down, double timeout, tithe_error *error)
+{
+    failing *f = self;
+    if (f->done++ >= f->at)
+        return ti_fail(error, TITHE_E_PEER, 0, "The switch at 1.2.3.4:5 is gone: start it.");
+    return ti_aggregator_simulated.reduce(f->inner, r, up, down, timeout, error);
+}
+
+static packet_limits limits_of_inner(const void *self)
+{
+    return ti_aggregator_simulated.limits(((const failing *)self)->inner);
+}
+
+static void close_inner(void *self)
+{
+    ti_aggregator_simulated.close(((failing *)self)->inner);
+}
+
+static const aggregator fails = {.name = "failing",
+                                 .join = join_inner,
+                                 .reduce = reduce_or_fail,
+                                 .limits = limits_of_inner,
+                                 .close = close_inner};
+
+static group *group_at(failing *f, const char *codec, size_t bucket_bytes)
+{
+    tithe_exchange_config config;
+    const wanted w = {.codec = codec, .feedback = "ec", .scheme = "switch", .ranks = RANKS, .n = N};
+    group *g = group_start(&w, &config);
+    assert_int_equal(ti_simulated_switch(RANKS, &f->inner, NULL), TITHE_OK);
+    ti_comm_attach(&g->comm, &fails, f);
+    g->comm.lets_go = true;
+    config.bucket_bytes = bucket_bytes;
+    expect(!tithe_exchange_create(&config, N, &g->ex, &g->error), "%s", g->error.text);
+    return g;
+}
+
+/* What ranks have not sent yet, number by number, all ranks together. */
+static void add_kept(const group *g, double sign, double *sum)
+{
+    for (unsigned r = 0; r < RANKS; r++) {
+        const float *kept = tithe_exchange_residual(g->ex, r);
+        for (size_t i = 0; i < N; i++) sum[i] += sign * (double)kept[i];
+    }
+}
+
+/* A step in which what was put, kept and sent adds up: nothing is lost, and nothing made. */
+static void step(group *g, unsigned k)
+{
+    static double sum[N];
+    float *x = gradients_make(RANKS, N, k);
+    memset(sum, 0, sizeof sum);
+    add_kept(g, 1, sum);
+    for (size_t i = 0; i < RANKS * (size_t)N; i++) sum[i % N] += gamma_of_all * (double)x[i];
+    group_put_all(g, x, gamma_of_all);
+    group_finish(g);
+    add_kept(g, -1, sum);
+    for (size_t i = 0; i < N; i++)
+        expect(fabs(sum[i] - RANKS * (double)g->update[i]) < 1e-4, "step %u, number %zu: %g is missing", k, i,
+               sum[i] - RANKS * (double)g->update[i]);
+    free(x);
+}
+
+/* Numbers of the update that are zero: all of a bucket that did not go. */
+static size_t zeros(const group *g)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < N; i++) count += g->update[i] == 0;
+    return count;
+}
+
+/* At every reduction of some steps: before scales are known, before there is a sum, and between two buckets. */
+static void nothing_is_lost_with_the_switch(void **state)
+{
+    (void)state;
+    static const char *const codecs[] = {"all|int32", "all|dither:s=7,scale=contractive"};
+    for (unsigned c = 0; c < 2; c++)
+        for (unsigned buckets = 1; buckets <= 2; buckets++)
+            for (unsigned at = 0; at < 9; at++) {
+                failing f = {.at = at};
+                unsigned k = 0;
+                group *g = group_at(&f, codecs[c], buckets == 1 ? 0 : 4 * N / 2);
+                while (!g->comm.lost) step(g, k++);
+                assert_int_equal(f.done, at + 1); /* it was not asked again */
+                expect(zeros(g) >= N / buckets, "%zu numbers did not go", zeros(g));
+                expect(strstr(g->comm.lost_as, "1.2.3.4:5 is gone") != NULL, "%s", g->comm.lost_as);
+                expect(!tithe_exchange_switch_scheme(g->ex, "gather", NULL, &g->error), "%s", g->error.text);
+                for (unsigned more = 0; more < 2; more++) step(g, k++);
+                assert_true(zeros(g) < N); /* dithering has some */
+                ti_comm_detach(&g->comm);
+                group_free(g);
+            }
+}
+
+/* Nobody who could take another scheme: the step fails, and says why. */
+static void without_a_spare_it_fails(void **state)
+{
+    (void)state;
+    failing f = {.at = 1};
+    group *g = group_at(&f, "all|natural", 0);
+    g->comm.lets_go = false;
+    float *x = gradients_make(RANKS, N, 0);
+    group_put_all(g, x, gamma_of_all);
+    assert_int_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_E_PEER);
+    assert_true(strstr(g->error.text, "is gone: start it") != NULL);
+    free(x);
+    ti_comm_detach(&g->comm);
+    group_free(g);
+}
+
+/* Under auto another setting is taken at once, and it is said why; where no switch was asked for, one that is there is among those to
+ * choose from. */
+static void auto_goes_on_without_it(void **state)
+{
+    (void)state;
+    for (unsigned named = 0; named < 2; named++) {
+        tithe_exchange_config config;
+        failing f = {.at = 5};
+        tithe_steering now = {.size = sizeof now};
+        const wanted w = {.codec = "all|natural", .scheme = named ? "switch" : NULL, .ranks = RANKS, .n = N};
+        group *g = group_start(&w, &config);
+        assert_int_equal(ti_simulated_switch(RANKS, &f.inner, NULL), TITHE_OK);
+        ti_comm_attach(&g->comm, &fails, &f);
+        config.tuner = tuner_of("auto");
+        expect(!tithe_exchange_create(&config, N, &g->ex, &g->error), "%s", g->error.text);
+        const tithe_link slow = {.latency = 1e-6, .bandwidth = 1e5}; /* bytes are all that counts */
+        expect(!tithe_exchange_tell_link(g->ex, &slow, 0, &g->error), "%s", g->error.text);
+        assert_true(tithe_exchange_steering(g->ex, &now) && strstr(now.options, "scheme=switch"));
+        for (unsigned k = 0; k < 8; k++) {
+            float *x = gradients_make(RANKS, N, k);
+            group_put_all(g, x, gamma_of_all);
+            group_finish(g);
+            tithe_exchange_steering(g->ex, &now);
+            const bool lost = f.done > f.at;
+            assert_int_equal(lost, strstr(now.options, "scheme=switch") == NULL);
+            assert_int_equal(lost, strstr(now.reason, "1.2.3.4:5 is gone") != NULL);
+            free(x);
+        }
+        assert_int_equal(now.changes, 1);
+        ti_comm_detach(&g->comm);
+        group_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost_with_the_switch),
+                                       cmocka_unit_test(without_a_spare_it_fails),
+                                       cmocka_unit_test(auto_goes_on_without_it)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
