@@ -3,6 +3,7 @@
 #include "bench/job.h"
 #include "exchange/exchange.h"
 #include "feedback/kinds.h"
+#include "tithe/feedback.h"
 #include "tuner/search.h"
 
 /* x is the gradient. Every call starts from the same e, and with the same memory. */
@@ -14,12 +15,21 @@ static void before(bench_job *job)
     ti_late_learn(&job->late, job->v->y, (size_t)job->number, job->v->n);
 }
 
-static tithe_status put(bench_job *job, const tithe_tuner *tuner, tithe_error *error)
+static tithe_status put_fixed(bench_job *job, tithe_error *error)
+{
+    const bench_vectors *v = job->v;
+    job->call.level = job->number;
+    job->call.largest = NULL; /* nobody has looked */
+    return tithe_ec_encode(job->codec, &job->call, v->e, v->x, 1, v->n, job->frame, job->capacity, &job->info,
+                           error);
+}
+
+static tithe_status put_chosen(bench_job *job, tithe_error *error)
 {
     const bench_vectors *v = job->v;
     const exchange_way way = {.codec = job->codec,
                               .feedback = &ti_feedback_ec,
-                              .tuner = tuner,
+                              .tuner = &ti_tuner_cat,
                               .n = v->n,
                               .capacity = job->capacity,
                               .scratch_size = job->call.scratch_size,
@@ -30,17 +40,6 @@ static tithe_status put(bench_job *job, const tithe_tuner *tuner, tithe_error *e
     job->info = w.info;
     if (w.late.vector) ti_late_learn(&w.late, v->y, w.info.entries, v->n);
     return status;
-}
-
-static tithe_status put_fixed(bench_job *job, tithe_error *error)
-{
-    job->call.level = job->number;
-    return put(job, &ti_tuner_fixed, error);
-}
-
-static tithe_status put_chosen(bench_job *job, tithe_error *error)
-{
-    return put(job, &ti_tuner_cat, error);
 }
 
 /* job->number: CAT's level. */

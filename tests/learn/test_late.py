@@ -135,22 +135,23 @@ def known_answers():
 # ---- the same bits ---------------------------------------------------------------------------------------------------
 
 def same_bits(transports):
-    for more in ([], ["--level", "shared"], ["--bucket", "4kB"], ["--downlink", "topk|sign", "--downlink-feedback", "ec"]):
-        options = ["--data", "rcv1-like:scale=0.02", "--workers", "3", "--codec", "topk|sign", "--tuner", "cat:late=on", "--cost", "bits",
+    for codec, workers, more in (("topk|sign", 3, []), ("topk|raw", 2, ["--level", "shared"]), ("topk|natural", 4, ["--bucket", "4kB"]),
+                                 ("threshold|sign", 7, ["--downlink", "topk|sign", "--downlink-feedback", "ec"])):
+        options = ["--data", "rcv1-like:scale=0.02", "--workers", str(workers), "--codec", codec, "--tuner", "cat:late=on", "--cost", "bits",
                    "--l2", "1e-3", *more]
         whole = run(*options, "--steps", "9")
         run(*options, "--steps", "4", "--checkpoint", "part")
         others = {"after a checkpoint": run("--resume", "part", "--steps", "9"),
                   "on two threads": run(*options, "--steps", "9", "--threads", "2")}
         if "zmq" in transports:
-            others["over zmq"] = run(*options, "--steps", "9", "--transport", "zmq", "--local", "3")
-            run(*options, "--steps", "5", "--transport", "zmq", "--local", "3", "--checkpoint", "part")
+            others["over zmq"] = run(*options, "--steps", "9", "--transport", "zmq", "--local", str(workers))
+            run(*options, "--steps", "5", "--transport", "zmq", "--local", str(workers), "--checkpoint", "part")
             others["from zmq to one process"] = run("--resume", "part", "--steps", "9", "--transport", "inproc")
         if "mpi" in transports:
-            others["over mpi"] = run(*options, "--steps", "9", "--transport", "mpi", before=mpirun(3))
+            others["over mpi"] = run(*options, "--steps", "9", "--transport", "mpi", before=mpirun(workers))
         for what, other in others.items():
             for key in ("model_hash", "uplink_bytes", "cost"):
-                check(other[key] == whole[key], f"{more}, {what}: {key} is {other[key]} instead of {whole[key]}")
+                check(other[key] == whole[key], f"{codec}, {workers} workers, {more}, {what}: {key} is {other[key]} instead of {whole[key]}")
 
 
 # ---- what it must not spoil --------------------------------------------------------------------------------------------
