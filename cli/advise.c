@@ -310,6 +310,10 @@ static bool look_at_dense(advise *a)
                   t.first_loss, r.last.loss);
         return false;
     }
+    if (o->target_loss >= t.first_loss) { /* not if there is none */
+        text_fail("The loss is %.6g before the first step: state a --target-loss below it", t.first_loss);
+        return false;
+    }
     a->target = isnan(o->target_loss) ? t.first_loss - DEEP * (t.first_loss - r.last.loss) : o->target_loss;
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     const double threads = fmin(o->workers, o->threads ? (double)o->threads : (double)processors);

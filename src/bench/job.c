@@ -23,6 +23,7 @@ void ti_bench_job_close(bench_job *job)
     tithe_codec_free(job->codec);
     tithe_cost_free(job->cost);
     free(job->tuner_scratch);
+    ti_late_close(&job->late);
     free(job->call.scratch);
     free(job->frame);
     free(job->seconds);

@@ -5,6 +5,7 @@
 #include "bench/data.h"
 #include "codec/codec.h"
 #include "tithe/cost.h"
+#include "tuner/late.h"
 
 typedef struct bench_job bench_job;
 
@@ -51,6 +52,7 @@ struct bench_job {
     tithe_cost *cost;
     void *tuner_scratch;
     size_t tuner_scratch_size;
+    late_memory late;                   /* where a tuner knows what waits */
     tithe_codec *codec_back;            /* of a star */
     struct bench_group_of_ranks *ranks; /* exchange.c */
 };
@@ -79,7 +81,8 @@ extern const bench_kind ti_bench_indices_encode, ti_bench_indices_decode, ti_ben
     ti_bench_crc;                                                          /* passes.c */
 extern const bench_kind ti_bench_ec, ti_bench_encode, ti_bench_decode_add; /* calls.c */
 extern const bench_kind ti_bench_choose, ti_bench_sort_and_scan, ti_bench_encode_chosen,
-    ti_bench_choose_and_encode; /* tuner.c */
+    ti_bench_choose_and_encode;                                            /* tuner.c */
+extern const bench_kind ti_bench_put, ti_bench_put_cat, ti_bench_put_late; /* waiting.c */
 
 extern const bench_kind ti_bench_step, ti_bench_all_reduce; /* exchange.c */
 void ti_bench_ranks_free(struct bench_group_of_ranks *ranks);

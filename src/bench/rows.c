@@ -106,6 +106,9 @@ const bench_row ti_bench_tuner_rows[] = {
     CHOICE("cat.threshold", ti_bench_choose, "threshold|raw", "802.15.4"),
     CHOICE("cat.encode", ti_bench_encode_chosen, "topk|raw", "802.15.4"),
     CHOICE("cat+encode", ti_bench_choose_and_encode, "topk|raw", "802.15.4"),
+    CHOICE("put.encode", ti_bench_put, "topk|raw", "802.15.4"),
+    CHOICE("put.cat", ti_bench_put_cat, "topk|raw", "802.15.4"),
+    CHOICE("put.late", ti_bench_put_late, "topk|raw", "802.15.4"),
     {.name = NULL},
 };
 

@@ -110,18 +110,40 @@ tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, con
     return status ? status : measure_sent(way, w, c, error);
 }
 
+enum { TOGETHER = 1 << 14 /* numbers that are still near when they are looked at once more */ };
+
+/* Part by part: first what is not finite is looked for, before it gets into what is kept. Of parts that came before it the residual has
+ * changed by then: such a step is not taken, and where others follow, there is a copy. */
+static tithe_status form_finite(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
+                                const float **x, tithe_error *error)
+{
+    const bool late = w->late.vector;
+    for (size_t first = 0; first < c->n || first == 0; first += TOGETHER) {
+        tithe_feedback_call part = *c;
+        part.n = c->n - first < TOGETHER ? c->n - first : TOGETHER;
+        part.g += first;
+        part.residual += first;
+        if (part.work) part.work += first;
+        const bool fine = late ? ti_late_look(&w->late, c->g, w->residual, c->gamma, first, part.n)
+                               : ti_kernels()->find_nonfinite(part.g, part.n) == part.n;
+        if (!fine) return ti_exchange_expect_finite(c->g, c->n, error);
+        const float *formed = way->feedback->form(&part);
+        if (first == 0) *x = formed;
+    }
+    if (late) ti_late_judge(&w->late, (double)c->gamma);
+    return TITHE_OK;
+}
+
 tithe_status ti_exchange_form(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
                               bool measure, const float **x, tithe_error *error)
 {
-    const bool late = w->late.vector;
-    const bool fine = late && ti_late_look(&w->late, c->g, w->residual, c->gamma, way->n);
-    /* before it gets into what is kept */
-    const tithe_status status =
-        way->feedback->keeps && !fine ? ti_exchange_expect_finite(c->g, way->n, error) : TITHE_OK;
-    if (status) return status;
-    *x = way->feedback->form(c);
-    if (measure) w->energy = late ? w->late.energy : ti_exchange_squares(*x, way->n);
-    return TITHE_OK;
+    tithe_status status = TITHE_OK;
+    if (way->feedback->keeps)
+        status = form_finite(way, w, c, x, error);
+    else
+        *x = way->feedback->form(c);
+    if (!status && measure) w->energy = ti_exchange_squares(*x, way->n);
+    return status;
 }
 
 tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, exchange_lane *lane,

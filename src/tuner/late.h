@@ -6,15 +6,20 @@
  * at the rate of the whole run, is most where rho x^2 / (2 gamma) is that cost. CAT's rate R counts x^2 / (2 gamma) as gained where
  * g x is, which is too much by |x| / (2 gamma |g|). So entries go as long as a share r of what CAT counts is worth what CAT's best bargain costs:
  *
- *     rho = gamma <g_before - g, u> / |u|^2      u: the last update, of all ranks
+ *     a   = mean of <g_before, u> / mean of gamma |g_before|^2, at most 1; u: the update that came of it, of all ranks
+ *     rho = gamma <g_before - g, u> / |u|^2 / a^(1/4)
  *     r   = min(1, rho |x| / (gamma |g|))
  *     R   = max kept(T)/cost(T), at Tc           plain CAT
  *     T   = argmax over T <= Tc of r kept(T) - R cost(T), the smallest of equals
  *
- * with two reins. A message keeps up with the gradient: kept(T) >= 2 rho |x|^2, since an entry waits for about |x|^2 / kept(T)
- * steps, and the gradient is another one after 1/rho of them. And a level changes little from step to step, down by at most a third
- * and at most to twice as much: what has waited long must not go all at once, since it would be too long a step. It is a heuristic, and
- * there is no proof: curvature is measured along u and not along what waits. Without a step before this one T is CAT's.
+ * a is what the run has gained of what gradient descent on this rank's own loss would have, over the last steps. It falls where ranks pull
+ * in different directions (sqrt(a) |g| is then the norm of the mean gradient), and where what goes has waited too long.
+ *
+ * There are two reins. A message keeps up with the gradient: kept(T) >= 2 rho |x|^2, since an entry waits for about |x|^2 / kept(T)
+ * steps, and the gradient is another one after 1/rho of them. And a level changes little from step to step, down by at most a third (of
+ * two, to one) and up by at most a fifth, or one: what has waited long must not go all at once, since it would be too long a step. It is a heuristic,
+ * and there is no proof: curvature is measured along u and not along what waits, and the fourth root, in place of the square root of the
+ * derivation, is what trials on three data sets took. Without a step before this one T is CAT's.
  * docs/cat.md has what it gains. */
 #ifndef TUNER_LATE_H
 #define TUNER_LATE_H
@@ -22,14 +27,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LATE_NUMBERS = 4 };
+enum { LATE_NUMBERS = 6 };
 
 /* Of one rank, from step to step. */
 typedef struct late_memory {
     float *vector; /* n numbers: the last update, and from look to learn the gradient */
-    /* What a checkpoint holds besides: was there a step before; <g, u> and |u|^2 of it; entries of the rank's message. */
+    /* What a checkpoint holds besides: was there a step before; <g, u> and |u|^2 of it; entries of the rank's message; and the means of
+     * <g, u> and gamma |g|^2 over the last steps. */
     double numbers[LATE_NUMBERS];
-    double energy; /* |x|^2 of this step */
+    double along, squares, energy; /* of this step: <g, u>, |g|^2 and |x|^2, */
+    double expected;               /* and gamma |g|^2 */
     /* Of this step, for the members of tithe_tuner_call. */
     double lost, pace, before;
 } late_memory;
@@ -38,8 +45,10 @@ bool ti_late_open(late_memory *m, size_t n); /* false: there is not enough memor
 void ti_late_close(late_memory *m);
 void ti_late_forget(late_memory *m); /* as before the first step */
 
-/* Before a level is chosen for x = e + gamma g, and before e becomes x. False: something in g is not finite. */
-bool ti_late_look(late_memory *m, const float *g, const float *e, float gamma, size_t n);
+/* Before a level is chosen for x = e + gamma g: a look at g and e, part by part from position 0 on, each before its e becomes x. False:
+ * something in this part of g is not finite. Then, what is to be known of all of it. */
+bool ti_late_look(late_memory *m, const float *g, const float *e, float gamma, size_t first, size_t n);
+void ti_late_judge(late_memory *m, double gamma);
 /* After the step: what came of it, and how many entries the rank had sent. */
 void ti_late_learn(late_memory *m, const float *update, size_t entries, size_t n);
 

@@ -76,7 +76,8 @@ def complaints():
     for options, says in ((["--data", "one.svm"], "label"), (["--data", "equal.svm"], "label"), ([*sane, "--bandwidth", "0"], "--bandwidth"),
                           ([*sane, "--latency", "-1ms"], "--latency"), ([*sane, "--cost", "bits", "--latency", "1ms"], "leave one"),
                           ([*sane, "--cost", "nonsense"], "nonsense"), ([], "--data"), (["--data", "not-there.svm"], "not-there"),
-                          ([*sane, "--workers", "100000"], "row")):
+                          ([*sane, "--workers", "100000"], "row"), ([*sane, "--target-loss", "5"], "before the first step"),
+                          ([*sane, "--target-loss", "1e-9"], "do not reach")):
         done = call("advise", *options)
         check(done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1 and says in done.stderr,
               f"{options}: status {done.returncode}, {done.stderr}")

@@ -51,7 +51,7 @@ cp OUT.json out && rm OUT.json
 json 'rows' "[row['name'] for row in $rows] == 2 * ['memcpy', 'read', 'read8', 'topk.select@0.01', 'ec+topk@0.01']"
 
 works 'tuner' "$TITHE" bench tuner --n 5000,200000 --rounds 1 --threads 1,2 --json -
-json 'tuner' "{row['name'] for row in $rows} >= set('cat.affine cat.packet cat.sq cat.sort cat+encode'.split())" \
+json 'tuner' "{row['name'] for row in $rows} >= set('cat.affine cat.packet cat.sq cat.sort cat+encode put.encode put.cat put.late'.split())" \
     "{row['data'] for row in $rows} == {'gaussian', 'lognormal'}"
 
 works 'exchange' "$TITHE" bench exchange --n 20000 --rounds 1 --threads 1,2 --json -

@@ -41,14 +41,18 @@ class Worker:
     """The rule of one rank, by the book."""
 
     def __init__(self, features):
-        self.e, self.g, self.before = [0.0] * features, None, 0
+        self.e, self.g, self.before, self.gained, self.expected = [0.0] * features, None, 0, 0, 0
 
     def level(self, g, gamma, moved, bits, sign):
         """Entries that go, and that CAT would have sent."""
         self.e = [f32(e + f32(gamma * v)) for e, v in zip(self.e, g)]
         lost, pace, before = 1, 0, 0
         if self.g and any(moved):
-            rho = min(1, max(1e-6, gamma * (dot(self.g, moved) - dot(g, moved)) / dot(moved, moved)))
+            fresh = 0.1 if self.expected else 1
+            self.gained += fresh * (dot(self.g, moved) - self.gained)
+            self.expected += fresh * (gamma * dot(self.g, self.g) - self.expected)
+            share = min(1, max(1e-9, self.gained / self.expected))
+            rho = min(1, max(1e-6, gamma * (dot(self.g, moved) - dot(g, moved)) / dot(moved, moved))) / share ** 0.25
             lost = min(1, rho * math.hypot(*self.e) / (gamma * math.hypot(*g)))
             pace, before = 2 * rho, self.before
         self.g = g
@@ -61,8 +65,8 @@ class Worker:
         best = max(range(len(g)), key=lambda t: (kept[t] / costs[t] * (1 + 1e-13), -t))
         rate, late = kept[best] / costs[best], best
         if before:
-            limit = min(best + 1, max(before + 1, 2 * before))
-            least = min(limit, math.ceil(before / 1.5))
+            limit = min(best + 1, max(before + 1, math.floor(1.2 * before)))
+            least = min(limit, max(1, math.floor(before / 1.5)))
             allowed = [t for t in range(least - 1, limit) if kept[t] >= pace * s2 or t + 1 == limit]
             late = max(allowed, key=lambda t: lost * kept[t] - rate * costs[t])
         mean = math.fsum(abs(self.e[i]) for i in order[:late + 1]) / (late + 1)
@@ -131,22 +135,23 @@ def known_answers():
 # ---- the same bits ---------------------------------------------------------------------------------------------------
 
 def same_bits(transports):
-    for more in ([], ["--level", "shared"], ["--bucket", "4kB"], ["--downlink", "topk|sign", "--downlink-feedback", "ec"]):
-        options = ["--data", "rcv1-like:scale=0.02", "--workers", "3", "--codec", "topk|sign", "--tuner", "cat:late=on", "--cost", "bits",
+    for codec, workers, more in (("topk|sign", 3, []), ("topk|raw", 2, ["--level", "shared"]), ("topk|natural", 4, ["--bucket", "4kB"]),
+                                 ("threshold|sign", 7, ["--downlink", "topk|sign", "--downlink-feedback", "ec"])):
+        options = ["--data", "rcv1-like:scale=0.02", "--workers", str(workers), "--codec", codec, "--tuner", "cat:late=on", "--cost", "bits",
                    "--l2", "1e-3", *more]
         whole = run(*options, "--steps", "9")
         run(*options, "--steps", "4", "--checkpoint", "part")
         others = {"after a checkpoint": run("--resume", "part", "--steps", "9"),
                   "on two threads": run(*options, "--steps", "9", "--threads", "2")}
         if "zmq" in transports:
-            others["over zmq"] = run(*options, "--steps", "9", "--transport", "zmq", "--local", "3")
-            run(*options, "--steps", "5", "--transport", "zmq", "--local", "3", "--checkpoint", "part")
+            others["over zmq"] = run(*options, "--steps", "9", "--transport", "zmq", "--local", str(workers))
+            run(*options, "--steps", "5", "--transport", "zmq", "--local", str(workers), "--checkpoint", "part")
             others["from zmq to one process"] = run("--resume", "part", "--steps", "9", "--transport", "inproc")
         if "mpi" in transports:
-            others["over mpi"] = run(*options, "--steps", "9", "--transport", "mpi", before=mpirun(3))
+            others["over mpi"] = run(*options, "--steps", "9", "--transport", "mpi", before=mpirun(workers))
         for what, other in others.items():
             for key in ("model_hash", "uplink_bytes", "cost"):
-                check(other[key] == whole[key], f"{more}, {what}: {key} is {other[key]} instead of {whole[key]}")
+                check(other[key] == whole[key], f"{codec}, {workers} workers, {more}, {what}: {key} is {other[key]} instead of {whole[key]}")
 
 
 # ---- what it must not spoil --------------------------------------------------------------------------------------------
