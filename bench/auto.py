@@ -5,12 +5,14 @@
                        [--keep FILE] [--json FILE] [--svg FILE]
     bench/auto.py --show a.json,b.json --svg auto.svg
     nice bench/auto.py --schedules experiments/c1.txt,experiments/c2.txt,experiments/alternating.txt
+    nice bench/auto.py --tensors --seeds 3
 
 A fixed setting's steps do not depend on the network, so each is run once, and priced for all networks: a step takes its compute
 time, its rounds times the latency, and its bytes over the bandwidth, all three as `tithe train --network` itself counts them. Dense and every
 fixed setting are priced over their cheapest collective. `auto` is run on each network, with its check-ins charged. --keep holds the fixed
 runs from one call to the next. With --schedules, networks that change: every fixed setting over each of its collectives, moo and auto are run with the
-first line of these files, until the loss that dense ends with. Nothing here takes the time of anything."""
+first line of these files, until the loss that dense ends with. With --tensors, whether it pays to send short layers whole, or a share of each layer,
+in place of the largest numbers of all layers. Nothing here takes the time of anything."""
 import argparse
 import csv
 import io
@@ -47,6 +49,7 @@ def arguments():
     parser.add_argument("--tuner", default="auto")
     parser.add_argument("--factor", type=float, default=2, help="from one fixed level to the next")
     parser.add_argument("--schedules", help="files of tithe compare, with commas between them")
+    parser.add_argument("--tensors", action="store_true", help="levels by layer")
     parser.add_argument("--keep", help="a file for the fixed runs")
     parser.add_argument("--json", help="all figures")
     parser.add_argument("--first-seed", type=int, default=1)
@@ -220,6 +223,35 @@ def schedule(bench, path):
     bench.save()
 
 
+# ---- levels by layer ----------------------------------------------------------------------------------------------------------
+
+
+def tensors(bench):
+    """Steps to both targets over those of dense, for as many entries in a message."""
+    long, short = 3936, 65  # numbers of the longest layer, and of the others together
+    ways = {"of all layers": "topk:k={0}|natural", "a share of each": "topk:per=layer,keep={1:.5g}|natural",
+            "short ones whole": "topk:per=layer,whole=200,keep={2:.5g}|natural"}
+    print("| split | entries | " + " | ".join(f"{way}: near, far" for way in ways) + " |\n|---|---|" + "---|" * len(ways))
+    for split in bench.a.splits.split(","):
+        for entries in (80, 125, 250, 500):
+            cells = []
+            for codec in ways.values():
+                near, far = [], []
+                for seed in range(bench.a.first_seed, bench.a.first_seed + bench.a.seeds):
+                    options, steps, _ = PROBLEMS["mlp"]
+                    base = f"{options.format(batch=BATCH // 8)} --split {split} --workers 8 --seed {seed}"
+                    dense = bench.fixed(f"{base} --tuner fixed --scheme dense --steps {steps}")
+                    text = codec.format(entries, entries / (long + short), (entries - short) / long)
+                    run = bench.fixed(f"{base} --codec {text} --feedback ec --scheme gather --steps {LATE * steps} --target-loss {first_at(dense, steps)!r}")
+                    for found, step in ((near, steps // 4), (far, steps)):
+                        target = first_at(dense, step)
+                        there = first(run, target)
+                        found.append(there[0] / first(dense, target)[0] if there else math.inf)
+                cells.append(f"{sum(near) / len(near):.2f}, {sum(far) / len(far):.2f}")
+            print(f"| {split} | {entries} | " + " | ".join(cells) + " |", flush=True)
+    bench.save()
+
+
 # ---- what is printed ---------------------------------------------------------------------------------------------------
 
 
@@ -301,6 +333,9 @@ def picture(rows, path):
 def main():
     a = arguments()
     bench = Bench(a)
+    if a.tensors:
+        tensors(bench)
+        return
     if a.schedules:
         for path in a.schedules.split(","):
             schedule(bench, path)

@@ -12,19 +12,21 @@ MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OM
 SETTINGS = {"net.ipv4.tcp_congestion_control": "reno", "net.ipv4.tcp_notsent_lowat": "131072", "net.ipv4.tcp_slow_start_after_idle": "0"}
 
 
-def in_lab(network, hosts, transport, command, settings=SETTINGS, inside=None):
+def in_lab(network, hosts, transport, command, settings=SETTINGS, inside=None, schedule=None):
     """What rank 0 prints: one line of JSON. A network is RATE or RATE+DELAY; the rate none is as fast as it goes.
-    `inside` runs inside the switch."""
+    `inside` runs inside the switch; `schedule` is a file of seconds and rates."""
     rate, _, delay = network.partition("+")
     lab = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools/netlab"), "--hosts", str(hosts), "--rate", rate, "--delay", delay or "0"]
     for key, value in settings.items():
         lab += ["--sysctl", f"{key}={value}"]
+    if schedule:
+        lab += ["--schedule", schedule]
     if inside:
         lab += ["--inside", shlex.join(inside)]
     for _ in (1, 2):  # starting several processes in several hosts is what fails, if anything does
         done = subprocess.run([*lab, transport, *command], capture_output=True, text=True, timeout=900)
         start = done.stdout.find("{")
-        if done.returncode == 0 and start >= 0:
+        if done.returncode in (0, 1) and start >= 0:
             return json.loads(done.stdout[start:])
     sys.exit(f"{os.path.basename(sys.argv[0])}: {shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()[-500:]}")
 
