@@ -264,7 +264,8 @@ def over_seeds(rows):
     """Of mini-batches the mean over seeds counts: one row for all of them. A seed that misses a target misses it for all."""
     groups = {}
     for row in rows:
-        groups.setdefault((row["problem"], row["split"], row["workers"], row["target"], row["latency"], row["bandwidth"]), []).append(row)
+        seed = None if "minibatch" in PROBLEMS[row["problem"]][0] else row["seed"]
+        groups.setdefault((row["problem"], row["split"], row["workers"], row["target"], row["latency"], row["bandwidth"], seed), []).append(row)
     merged = []
     for group in groups.values():
         row = dict(group[0])
@@ -309,20 +310,21 @@ def show(rows):
 
 def picture(rows, path):
     """Each cell a dot: how much dense takes over the best, and how much auto does."""
-    width, height, left, top = 640, 400, 60, 20
-    marks = []
+    width, height, left, top, bottom = 640, 400, 60, 20, 50
+    rows = [r for r in rows if r["auto"]]
     most = max(r["dense"] / r["best"] for r in rows)
+    low, high = 0.95 * min(r["auto"] / r["best"] for r in rows), 1.1 * max(2, *(r["auto"] / r["best"] for r in rows))
     x = lambda v: left + (width - left - 20) * math.log(v) / math.log(most * 1.1)
-    y = lambda v: top + (height - top - 50) * (1 - math.log(v / 0.9) / math.log(3 / 0.9))
-    for r in rows:
-        if r["auto"]:
-            marks.append(f'<circle cx="{x(r["dense"] / r["best"]):.1f}" cy="{y(min(3, r["auto"] / r["best"])):.1f}" r="2" fill="#0072b2" fill-opacity="0.4"/>')
-    for v in (1, 1.2, 1.5, 2, 3):
-        marks.append(f'<path d="M{left} {y(v):.1f}H{width - 20}" stroke="#ccc"/><text x="{left - 6}" y="{y(v) + 4:.1f}" text-anchor="end">{v}</text>')
-    v = 1
-    while v < most:
-        marks.append(f'<text x="{x(v):.1f}" y="{height - 30}" text-anchor="middle">{v}</text>')
-        v *= 10
+    y = lambda v: top + (height - top - bottom) * math.log(high / v) / math.log(high / low)
+    problems = list(dict.fromkeys(r["problem"] for r in rows))
+    colour = dict(zip(problems, ("#0072b2", "#d55e00", "#009e73", "#cc79a7")))
+    marks = [f'<path d="M{left} {y(v):.1f}H{width - 20}" stroke="#ccc"/><text x="{left - 6}" y="{y(v) + 4:.1f}" text-anchor="end">{v}</text>'
+             for v in (0.5, 0.7, 1, 1.2, 1.5, 2, 3, 5) if low < v < high]
+    marks += [f'<circle cx="{x(r["dense"] / r["best"]):.1f}" cy="{y(r["auto"] / r["best"]):.1f}" r="2" fill="{colour[r["problem"]]}" fill-opacity="0.5"/>'
+              for r in rows]
+    marks += [f'<text x="{x(10 ** i):.1f}" y="{height - 30}" text-anchor="middle">{10 ** i}</text>' for i in range(8) if 10 ** i < most]
+    marks += [f'<circle cx="{width - 90}" cy="{top + 16 * i + 10}" r="4" fill="{colour[p]}"/><text x="{width - 80}" y="{top + 16 * i + 14}">{p}</text>'
+              for i, p in enumerate(problems)]
     with open(path, "w") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">'
                    f'<rect width="{width}" height="{height}" fill="white"/>{"".join(marks)}'

@@ -104,8 +104,9 @@ tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error);
 tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double compute, tithe_error *error);
 /* At a check-in, where nobody tells what the link is: from the messages since the last one. */
 tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error);
-/* A step has just ended. */
+/* A step has just ended; and between two of them the caller did something else, which is no part of a step. */
 void ti_control_time(exchange_control *control);
+void ti_control_paused(tithe_exchange *ex, double seconds);
 
 /* Seconds of each setting, from the link as it is; and another setting from the next step on. */
 void ti_control_price(exchange_control *control);

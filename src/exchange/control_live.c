@@ -172,3 +172,8 @@ void ti_control_time(exchange_control *c)
     }
     c->left = now;
 }
+
+void ti_control_paused(tithe_exchange *ex, double seconds)
+{
+    if (ex->control && ex->control->left > 0) ex->control->left += seconds;
+}

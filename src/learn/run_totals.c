@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "comm/comm.h"
+#include "exchange/control.h"
 #include "exchange/counters.h"
 #include "exchange/exchange.h"
 #include "learn/run.h"
@@ -38,6 +39,7 @@ void ti_run_go_on(run *r)
     r->started += took;
     r->record += took;
     r->paused_at = 0;
+    if (r->exchange) ti_control_paused(r->exchange, took);
 }
 
 double ti_run_seconds(const run *r)
