@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """`--tuner auto` over real TCP while the network changes: seconds to a loss beside fixed settings and moo, and how soon it settles.
 
-usage: bench/auto_lab.py [--networks c1,c2,drop,rise,flapping,stop] [--hosts 4] [--transport zmq] [--build build] [--phase 4] [--json FILE]
+usage: bench/auto_lab.py [--networks c1,c2,drop,rise,flapping,stop] [--hosts 4] [--transport zmq] [--build build] [--phase 0.5] [--json FILE]
 
-tools/netlab changes the rate of all links while the command runs. c1 and c2 are those of experiments/ with their rates, a few seconds for each of
+tools/netlab changes the rate of all links while the command runs. c1 and c2 are those of experiments/ with their rates, less than a second for each of
 their phases, and the latency of the lab: dense, a handful of fixed settings, moo and auto each run to the loss that dense has after 300 steps. On the
 others auto runs alone for a number of steps: drop and rise change the rate once, flapping each second, stop leaves nothing of a link for three seconds.
 What is told of them comes from the trace: the settings with their reasons, what steps took, and how many steps and seconds after a change of the rate
@@ -18,6 +18,7 @@ import tempfile
 from lab import in_lab, take_precedence
 
 DATA = "--data a9a-like:scale=0.3 --model mlp:hidden=512 --estimator minibatch --batch 128 --step-size 0.2"
+START = 0.3  # seconds that a run takes to begin
 STEPS = 300  # of dense, whose loss then is the target
 FIXED = {
     "dense": "--tuner fixed --scheme dense", "natural": "--codec natural --feedback ec --scheme shards",
@@ -33,7 +34,7 @@ parser.add_argument("--networks", default="c1,c2,drop,rise,flapping,stop")
 parser.add_argument("--hosts", type=int, default=4)
 parser.add_argument("--transport", default="zmq")
 parser.add_argument("--build", default=os.path.join(here, "..", "build"))
-parser.add_argument("--phase", type=float, default=4, help="seconds of a phase of c1; c2 has them shorter")
+parser.add_argument("--phase", type=float, default=0.5, help="seconds of a phase of c1; c2 has them shorter")
 parser.add_argument("--json")
 wanted = parser.parse_args()
 take_precedence()
@@ -69,7 +70,7 @@ def race(name):
     target = json.loads(alone.stdout)["loss"]
     rates = MILLIONS[name]
     phase = wanted.phase * 4 / len(rates) if name == "c2" else wanted.phase
-    changes = [(round(2 + phase * i, 2), f"{rate}mbit") for i, rate in enumerate(rates) if i]
+    changes = [(round(START + phase * (i - 0.5), 2), f"{rate}mbit") for i, rate in enumerate(rates) if i]
     print(f"\n{name}: {', '.join(map(str, rates))} Mbit, {phase:.3g} s each, {wanted.hosts} hosts, {wanted.transport}, to loss {target:.5g}\n")
     print("| what | seconds | steps | reached |\n|---|---|---|---|")
     found = []
