@@ -125,14 +125,15 @@ static line command_of(const advise *a, const advise_row *row)
     const train_settings *s = &a->train;
     const tithe_train_options *o = &s->run;
     char value[1024];
-    const bool by_mpirun = strcmp(train_transport(s), "mpi") == 0;
-    if (by_mpirun) snprintf(out.text, sizeof out.text, "mpirun -n %u tithe train", o->workers);
-    put(&out, "transport", by_mpirun ? "mpi" : s->transport);
+    const transport_row *transport = transport_find(train_transport(s));
+    if (transport->starter)
+        snprintf(out.text, sizeof out.text, "%s %u tithe train", transport->starter, o->workers);
+    put(&out, "transport", transport->starter ? transport->name : s->transport);
     put(&out, "role", s->role);
     put(&out, "connect", s->connect);
     put(&out, "data", o->data);
     snprintf(value, sizeof value, "%u", o->workers);
-    if (!by_mpirun) put(&out, s->local ? "local" : "workers", value);
+    if (!transport->starter) put(&out, s->local ? "local" : "workers", value);
     static const char *const kept[] = {"model", "split",    "estimator", "batch",     "l2",
                                        "seed",  "features", "positive",  "normalize", "step-size"};
     tithe_train_options plain = {.size = sizeof plain};

@@ -26,6 +26,7 @@ _Static_assert(_Generic(&tithe_comm_zmq, transport_open_zmq * : 1, default : 0),
 static const transport_row table[] = {
     {.name = "inproc", .summary = "all ranks in this process: nothing has to move"},
     {.name = "mpi",
+     .starter = "mpirun -n",
      .summary = "MPI: one rank in each process that mpirun starts",
      .library = "libtithe_mpi.so.0",
      .function = "tithe_comm_mpi",

@@ -23,6 +23,7 @@ typedef struct transport_row {
     const tithe_param *params;          /* NULL: none */
     const char *library, *function;     /* that makes a group of ranks; NULL: nothing is to be loaded */
     const char *missing;                /* NULL, or what to say where this build has no such library */
+    const char *starter;                /* NULL, or what starts its processes, followed by their number */
     /* Joins the others (processes.c). NULL: there are none. */
     process_part (*begin)(const struct transport_row *t, struct train_settings *s, struct processes *p);
 } transport_row;
