@@ -57,7 +57,7 @@ def picture(rows, path):
         parts += [f'<text x="{x[h]:.0f}" y="{height + 48}" text-anchor="middle">{h} hosts</text>' for h in hosts]
         for part in (0.25, 0.5, 0.75, 1):
             y = 30 + height * (1 - part)
-            parts.append(f'<path d="M{begin} {y:.0f}h{width}" stroke="#eee"/><text x="{begin - 6}" y="{y + 4:.0f}" text-anchor="end">{part * top:.3g}</text>')
+            parts.append(f'<path d="M{begin} {y:.0f}h{width}" stroke="#eee"/><text x="{begin - 6}" y="{y + 4:.0f}" text-anchor="end">{part * top:{".0f" if top > 100 else ".3g"}}</text>')
         for colour, name in zip(colours, names):
             points = [(x[row["hosts"]], 30 + height * (1 - value(row) / top)) for row in rows if name_of(row) == name]
             parts.append(f'<polyline points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}" fill="none" stroke="{colour}" stroke-width="2"/>')

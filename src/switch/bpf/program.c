@@ -17,8 +17,8 @@
 
 #define inline inline __attribute__((always_inline)) /* a call takes no struct, and few arguments */
 #include "aggregate/codes.h"
-#include "switch/bpf_state.h"
 #include "switch/bpf/tag.h"
+#include "switch/bpf_state.h"
 
 enum {
     HEADS = sizeof(struct ethhdr) + sizeof(struct iphdr) + sizeof(struct udphdr),
