@@ -2,6 +2,8 @@
 #ifndef SWITCH_BPF_TAG_H
 #define SWITCH_BPF_TAG_H
 
+#include "switch/bpf_state.h"
+
 typedef struct tagger {
     const uint8_t *bytes; /* BPF_ROOM of them, of which `length` count */
     uint32_t length, first;
