@@ -247,6 +247,8 @@ tithe_status ti_exchange_each(tithe_exchange *ex, exchange_job *job, void *conte
 /* Ranks that were put in this step: here, and in all processes (scheme.c). */
 unsigned ti_exchange_put_here(const tithe_exchange *ex);
 unsigned ti_exchange_taking_part(const tithe_exchange *ex);
+/* Was every rank here put? For schemes that cannot do without one. */
+tithe_status ti_exchange_expect_all(const tithe_exchange *ex, tithe_error *error);
 /* Is the step size in the messages already, or does it come in by other means? */
 bool ti_exchange_scaled(const tithe_exchange *ex);
 /* What a decoded message is multiplied with: 1 / ranks that took part, and gamma unless it is `scaled` already. */

@@ -71,6 +71,16 @@ bool ti_exchange_scaled(const tithe_exchange *ex)
     return ex->config.feedback->scaled || ex->config.feedback->aggregates;
 }
 
+tithe_status ti_exchange_expect_all(const tithe_exchange *ex, tithe_error *error)
+{
+    for (unsigned i = 0; i < ex->config.comm->local; i++)
+        if (ex->workers[i].state != WORKER_PUT)
+            return ti_fail(error, TITHE_E_ARGUMENT, i,
+                           "The scheme '%s' needs every rank in every step, and rank %u skips.",
+                           ex->scheme->name, ex->config.comm->first + i);
+    return TITHE_OK;
+}
+
 /* An aggregate is the mean over all ranks, whoever brings news in this step. */
 double ti_exchange_weight(const tithe_exchange *ex, bool scaled)
 {

@@ -255,16 +255,6 @@ static double gain_of(const tithe_exchange *ex, const artopk *a)
 
 /* ---- a step --------------------------------------------------------------------------------------------- */
 
-static tithe_status expect_all(const tithe_exchange *ex, tithe_error *error)
-{
-    for (unsigned i = 0; i < ex->config.comm->local; i++)
-        if (ex->workers[i].state != WORKER_PUT)
-            return ti_fail(error, TITHE_E_ARGUMENT, i,
-                           "The scheme 'artopk' needs every rank in every step, and rank %u skips.",
-                           ex->config.comm->first + i);
-    return TITHE_OK;
-}
-
 static void describe(tithe_exchange *ex, const artopk *a)
 {
     const size_t own = tithe_codec_length(a->given, ex->n, a->count, TITHE_EXCHANGE);
@@ -289,7 +279,7 @@ static void describe(tithe_exchange *ex, const artopk *a)
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     artopk *a = ex->own;
-    tithe_status status = expect_all(ex, error);
+    tithe_status status = ti_exchange_expect_all(ex, error);
     if (!status) status = choose_leader(ex, a, error);
     if (!status && !ex->refusal.code) status = share_indices(ex, a, error);
     if (!status && !ex->refusal.code) {

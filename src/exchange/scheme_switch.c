@@ -255,16 +255,6 @@ static uint64_t draw_of(const tithe_exchange *ex)
     return rng_mix(key.a + key.b);
 }
 
-static tithe_status expect_all(const tithe_exchange *ex, tithe_error *error)
-{
-    for (unsigned i = 0; i < ex->config.comm->local; i++)
-        if (ex->workers[i].state != WORKER_PUT)
-            return ti_fail(error, TITHE_E_ARGUMENT, i,
-                           "The scheme 'switch' needs every rank in every step, and rank %u skips.",
-                           ex->config.comm->first + i);
-    return TITHE_OK;
-}
-
 static void describe(tithe_exchange *ex)
 {
     double up = 0, down = 0;
@@ -323,7 +313,7 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     tithe_error own = {0};
     ex->shape.reductions = 0;
     s->written = false;
-    tithe_status status = expect_all(ex, error);
+    tithe_status status = ti_exchange_expect_all(ex, error);
     if (!status && !comm->lost) { /* by another bucket of this step */
         status = reduce_all(ex, &refused, &own);
         if (!s->simulated) status = ti_comm_agree_on_switch(comm, status, &own);
