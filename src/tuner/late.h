@@ -19,7 +19,7 @@
  * steps, and the gradient is another one after 1/rho of them. And a level changes little from step to step, down by at most a third (of
  * two, to one) and up by at most a fifth, or one: what has waited long must not go all at once, since it would be too long a step. It is a heuristic,
  * and there is no proof: curvature is measured along u and not along what waits, and the fourth root, in place of the square root of the
- * derivation, is what trials on three data sets took. Without a step before this one T is CAT's.
+ * derivation, is what trials on the sets of docs/cat.md took. Without a step before this one T is CAT's.
  * docs/cat.md has what it gains. */
 #ifndef TUNER_LATE_H
 #define TUNER_LATE_H
