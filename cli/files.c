@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,38 @@ static bool is_device(const char *path)
     return stat(path, &about) == 0 && S_ISCHR(about.st_mode);
 }
 
+static bool about_place(const char *path, struct stat *about)
+{
+    return (file_is_standard(path) ? fstat(STDOUT_FILENO, about) : stat(path, about)) == 0;
+}
+
+/* The folder as it really is, and the name in it: what tells files apart that are not there yet. */
+static char *whole_path(const char *path)
+{
+    char *folder = text_copy(path), *slash = strrchr(folder, '/'), whole[2 * PATH_MAX];
+    const char *name = slash ? path + (slash - folder) + 1 : path;
+    if (slash) slash[slash == folder] = 0;
+    char *real = realpath(slash ? folder : ".", NULL);
+    snprintf(whole, sizeof whole, "%s/%s", real ? real : "", name);
+    free(real);
+    free(folder);
+    return text_copy(whole);
+}
+
+/* Whatever they are called: ./run.csv, a link to it, or /dev/stdout. */
+static bool is_same_place(const char *a, const char *b)
+{
+    struct stat one, other;
+    const bool first = about_place(a, &one), second = about_place(b, &other);
+    if (first && second) return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    if (first || second) return false;
+    char *left = whole_path(a), *right = whole_path(b);
+    const bool same = strcmp(left, right) == 0;
+    free(left);
+    free(right);
+    return same;
+}
+
 bool file_outputs(const file_output *outputs, bool *taken)
 {
     *taken = false;
@@ -181,12 +214,12 @@ bool file_outputs(const file_output *outputs, bool *taken)
         const bool standard = file_is_standard(o->path);
         if (!standard && !o->in_place && !file_can_write(o->path)) return false;
         for (const file_output *other = outputs; other < o; other++) {
-            if (!other->path || strcmp(other->path, o->path) != 0 || is_device(o->path)) continue;
+            if (!other->path || !is_same_place(other->path, o->path) || is_device(o->path)) continue;
             text_fail("%s and %s cannot both be %s: name a file of its own for one of them", other->option,
                       o->option, standard ? "standard output" : o->path);
             return false;
         }
-        *taken = *taken || standard;
+        *taken = *taken || is_same_place("-", o->path);
     }
     return true;
 }

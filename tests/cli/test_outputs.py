@@ -62,6 +62,9 @@ def two_outputs(verb, words, first, second):
         check(done.returncode == 2 and f"{first} and {second} cannot both be {name}" in done.stderr and not done.stdout,
               f"{verb} {first} {place} {second} {place}: exit {done.returncode} {done.stderr[:200]!r}")
     check(not os.path.exists("both"), f"{verb}: nothing was written")
+    for other in ("./both", os.path.abspath("both"), "../" + os.path.basename(os.getcwd()) + "/both"):
+        done = run(tithe, *words, first, "both", second, other)
+        check(done.returncode == 2 and f"{first} and {second} cannot both be {other}" in done.stderr, f"{verb} {other}: {done.stderr[:200]!r}")
 
 
 def out_and_json(verb, words):
@@ -92,6 +95,14 @@ def all_verbs():
 def what_is_left_alone():
     done = run(tithe, *RUN, "--checkpoint", "-")
     check(done.returncode == 2 and "A checkpoint goes to a file" in done.stderr and not os.path.exists("-"), f"--checkpoint -: {done.stderr!r}")
+    with open("there.csv", "w", encoding="ascii"):
+        os.symlink("there.csv", "link.csv")
+    done = run(tithe, *RUN, "--trace", "there.csv", "--report", "link.csv")
+    check(done.returncode == 2 and "cannot both be" in done.stderr and os.path.getsize("there.csv") == 0, f"a link to it: {done.stderr!r}")
+    done = run(tithe, *RUN, "--trace", "-", "--json", "/dev/stdout")
+    check(done.returncode == 2 and "cannot both be" in done.stderr and not done.stdout, f"/dev/stdout: {done.stderr!r}")
+    done = run(tithe, *RUN, "--json", "/dev/stdout")
+    check(done.returncode == 0 and is_one("json", done.stdout), f"--json /dev/stdout: {done.stdout[:200]!r}")
     done = run(tithe, *RUN, "--trace", "/dev/null", "--json", "/dev/null")
     check(done.returncode == 0 and "loss" in done.stdout, f"a device takes two: {done.stderr!r}")
     with open("longer.txt", "w", encoding="ascii") as file:
