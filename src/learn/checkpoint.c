@@ -205,6 +205,9 @@ static tithe_status pass_lowest(const passage *p)
 {
     run_restart *s = &p->r->restart;
     double numbers[] = {s->lowest, s->count};
+    if (!s->x)
+        return ti_fail(p->error, TITHE_E_CORRUPT, 0, "'%.100s' holds a state that no run can have.",
+                       p->r->o->resume);
     tithe_status status = pass(p, EVERYBODY, KIND_F64, numbers, 2);
     if (!status) status = pass(p, EVERYBODY, KIND_F64, s->x, p->r->size);
     s->lowest = isfinite(numbers[0]) ? numbers[0] : INFINITY;
