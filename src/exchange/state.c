@@ -62,6 +62,17 @@ void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers)
     }
 }
 
+float *tithe_exchange_moved(tithe_exchange *ex, unsigned rank, unsigned bucket, size_t *count)
+{
+    *count = 0;
+    if (rank >= ex->config.comm->size || bucket >= ti_exchange_parts(ex)) return NULL;
+    const tithe_exchange *part = ti_exchange_part(ex, bucket);
+    if (!part->up.waits) return NULL;
+    *count = part->n;
+    return comm_is_local(ex->config.comm, rank) ? part->workers[rank - ex->config.comm->first].late.vector
+                                                : NULL;
+}
+
 /* ---- under a tuner that steers ------------------------------------------------------------------------------ */
 
 size_t tithe_exchange_steered(const tithe_exchange *ex, double *numbers)

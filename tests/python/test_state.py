@@ -19,7 +19,8 @@ import tithe.torch  # noqa: E402
 
 CASES = [("topk:keep=0.05|natural", "ec", {}), ("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("randk:keep=0.1|natural", "ec", {"seed": 5}),
          ("topk:keep=0.02", "ec", {"warmup": 12}), ("topk:keep=0.1", "ec", {"scheme": "artopk", "leader": "auto"}),
-         ("topk:keep=0.1|natural", "ec", {"scheme": "shards"})]
+         ("topk:keep=0.1|natural", "ec", {"scheme": "shards"}),
+         ("topk|natural", "ec", {"scheme": "gather", "tuner": "cat:late=on", "bucket": "4KiB"})]
 STEERED = (None, None, {"tuner": "auto:high=0.1"})
 
 
@@ -56,6 +57,9 @@ def resumed(rank, workers, case, folder, as_list):
     model.module.load_state_dict(saved[rank]["model"])
     optimizer.load_state_dict(saved[rank]["optimizer"])
     state.load_state_dict([one["tithe"] for one in saved] if as_list else saved[rank]["tithe"])
+    again, own = state.state_dict(), saved[rank]["tithe"]
+    check(again.keys() == own.keys(), f"other kinds: {again.keys()}")
+    check(all(digest(again[kind].values()) == digest(own[kind].values()) for kind in own if isinstance(own[kind], dict)), "other vectors")
     steps(rank, model, optimizer, 4, 8)
     dist.barrier()
     return digest(model.parameters())
@@ -111,12 +115,13 @@ def wrong(rank, workers, folder, what):
 
 
 if __name__ == "__main__":
-    for workers, case in zip((2, 2, 3, 2, 3, 3), CASES):
+    for workers, case in zip((2, 2, 3, 2, 3, 3, 2), CASES):
         with tempfile.TemporaryDirectory() as folder:
             at_once = answers(whole, workers, case, folder)
             check(len(set(at_once)) == 1, f"{case}: ranks differ")
             for as_list in (False, True):
                 check(answers(resumed, workers, case, folder, as_list) == at_once, f"{case}: resumed, other bits")
+            check(case != CASES[6] or any(part.any() for part in torch.load(f"{folder}/0")["tithe"]["moved"].values()), "late=on: no update")
             names = set(torch.load(f"{folder}/0")["tithe"]["residual"])
             check(names == {"0.weight", "0.bias", "2.weight", "2.bias"}, f"by name: {names}")
             if case in (CASES[0], CASES[2], CASES[5]):

@@ -61,7 +61,13 @@ def _kept(exchange: Exchange) -> dict[str, torch.Tensor]:
     """The vectors that an exchange keeps, by their kinds."""
     vectors = {"residual": exchange.residual(), "aggregate": exchange.aggregate(), "server_residual": exchange.server_residual(),
                "before": exchange.before()}
-    return {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
+    kept = {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
+    moved = _moved(exchange)
+    return {**kept, "moved": torch.cat(moved)} if moved else kept  # which is a copy
+
+
+def _moved(exchange: Exchange) -> list[torch.Tensor]:
+    return [torch.from_numpy(part) for part in exchange.moved()]
 
 
 def save(layers: Layers, exchange: Exchange, more: dict[str, torch.Tensor]) -> dict[str, Any]:
@@ -95,13 +101,16 @@ def load(layers: Layers, exchange: Exchange, own: dict[str, Any] | None, states:
     vectors = {**_kept(exchange), **more}
     for kind, vector in vectors.items():
         for name, part in layers.named(vector).items():
-            if own or kind not in ("residual", "server_residual", "before"):
+            if own or kind not in ("residual", "server_residual", "before", "moved"):
                 part.copy_(_found(first, kind, name, part))
             elif kind == "residual":
                 part.copy_(torch.stack([_found(state, kind, name, part) + state.get("server_residual", {}).get(name, 0)
                                         for state in states]).mean(0))
             else:
                 part.zero_()
+    parts = _moved(exchange)
+    for part, loaded in zip(parts, torch.split(vectors["moved"], [len(part) for part in parts]) if parts else ()):
+        part.copy_(loaded)
     exchange.go_on(first["step"], first["learned"] if own else ())
 
 
