@@ -111,6 +111,11 @@ def wrong(rank, workers, folder, what):
         saved["residual"]["2.weight"] = saved["residual"]["2.weight"][:3]
     if what == "world":
         saved["world_size"] = 3
+    if what in ("step", "steered"):  # as of a dense State, or an older one
+        saved = {key: value for key, value in saved.items() if key in ("rank", "world_size") or what == "steered" and key != what}
+    if what == "twice":
+        saved["rank"] = 1
+        return state.load_state_dict([saved, saved])
     state.load_state_dict(saved if what == "rank" else [saved] if what == "world" else [saved, dict(saved, rank=1)])
 
 
@@ -131,7 +136,8 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         answers(whole, 2, CASES[0], folder)
         for what, ranks, words in (("rank", [1], "rank 0"), ("model", [0, 1], "2.weight"), ("world", [0, 1], "list"), ("feedback", [0, 1], "feedback"),
-                                   ("server", [0, 1], "downlink_feedback")):
+                                   ("server", [0, 1], "downlink_feedback"), ("step", [0, 1], "'step'"), ("steered", [0, 1], "'steered'"),
+                                   ("twice", [0], "rank 1")):
             told = run(wrong, 2, folder, what)
             for rank in ranks:
                 check(told[rank][0] == "SpecError" and words in told[rank][1], f"{what}: {told[rank]}")

@@ -48,13 +48,22 @@ def whose(saved: dict[str, Any] | Sequence[dict[str, Any]], group: Any) -> tuple
     """What this rank has saved, or None where another number of ranks has; and all that was handed in."""
     states = list(saved) if isinstance(saved, (list, tuple)) else [saved]
     rank, size = dist.get_rank(group), dist.get_world_size(group)
+    for state in states:
+        _expect(state, "rank", "world_size")
     worlds = {state["world_size"] for state in states}
-    if len(states) == 1 and worlds == {size} and states[0]["rank"] != rank:
-        raise SpecError(f"This is the state of rank {states[0]['rank']}, and here is rank {rank}: load what each rank has saved, or a "
-                        "list of all.")
+    own = next((state for state in states if state["rank"] == rank and worlds == {size}), None)
+    if worlds == {size} and own is None:
+        ranks = " and ".join(f"rank {state['rank']}" for state in states)
+        raise SpecError(f"This is the state of {ranks}, and here is rank {rank}: load what each rank has saved, or a list of all.")
     if worlds != {size} and (len(worlds) > 1 or {state["rank"] for state in states} != set(range(next(iter(worlds))))):
         raise SpecError(f"The states are of {sorted(worlds)} ranks, and here are {size}: load a list of what all ranks have saved.")
-    return next((state for state in states if state["rank"] == rank and worlds == {size}), None), states
+    return own, states
+
+
+def _expect(state: dict[str, Any], *keys: str) -> None:
+    for key in keys:
+        if key not in state:
+            raise SpecError(f"The state has no '{key}': it is of a State that was dense, or of another version.")
 
 
 def _kept(exchange: Exchange) -> dict[str, torch.Tensor]:
@@ -96,6 +105,7 @@ def load(layers: Layers, exchange: Exchange, own: dict[str, Any] | None, states:
     """And back: what this rank has saved; or, of another number of ranks, the mean of what all of them keep (what owners of parts keep
     is of sums, and goes to the ranks), and what is the same on all."""
     first = own or states[0]
+    _expect(first, "step", "learned", "steered")
     if own:
         exchange.steer_on(own["step"], own["steered"])
     vectors = {**_kept(exchange), **more}
