@@ -332,8 +332,8 @@ TITHE_API float *tithe_exchange_server_residual(tithe_exchange *ex);
 /* What a rank owns of a bucket (shards): how many numbers, and where they begin. 0: nothing. */
 TITHE_API size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket,
                                       size_t *begin);
-/* Numbers that the scheme and the tuner learned, the same on all ranks (artopk: who led, and what it gained). Returns how many; copies them to
- * `numbers`, if that is not NULL. */
+/* Numbers that the scheme and the tuner learned, the same on all ranks (artopk: who led, and what it gained); under cat:late=on each
+ * process has its own ranks', and zeros for the others. Returns how many; copies them to `numbers`, if that is not NULL. */
 TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);
 TITHE_API void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers);
 /* What a tuner that steers knows in this process: returns how many numbers (0: nobody steers), and copies them to `numbers`, if that is
@@ -343,6 +343,9 @@ TITHE_API tithe_status tithe_exchange_steer_on(tithe_exchange *ex, const double 
                                                uint32_t step, tithe_error *error);
 /* The update of the last step, which such a tuner remembers, too; NULL: nobody steers. */
 TITHE_API float *tithe_exchange_before(tithe_exchange *ex);
+/* The update that a local rank remembers where a tuner asks what waiting costs (cat:late=on), which lies in the buckets: that of one of
+ * them, and how many numbers it has. NULL: of a rank that is not here; with a count of 0, nobody remembers any. */
+TITHE_API float *tithe_exchange_moved(tithe_exchange *ex, unsigned rank, unsigned bucket, size_t *count);
 /* Go on as after `step` steps, of which the totals and the last one are given (NULL: leave them); the names in `last`
  * are not taken. All that is random is a function of seed, step and rank, so this, the vectors and
  * the numbers above are all. */

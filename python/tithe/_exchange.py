@@ -182,6 +182,15 @@ class Exchange:
         """A view of the last update, where a tuner that steers remembers it."""
         return at(library().tithe_exchange_before(self._handle), self.n)
 
+    def moved(self) -> list[Any]:
+        """Views of the update that this process's first rank remembers where a tuner asks what waiting costs (cat:late=on), of each bucket;
+        empty: it remembers none."""
+        count, found = ctypes.c_size_t(), []
+        for bucket in range(library().tithe_exchange_buckets(self._handle)):
+            part = at(library().tithe_exchange_moved(self._handle, self.comm.rank, bucket, ctypes.byref(count)), count.value)
+            found += [part] if part is not None else []
+        return found
+
     def owned(self) -> list[slice]:
         """What this process's first rank owns of the vector, under a scheme whose ranks own parts."""
         begin, found = ctypes.c_size_t(), []
@@ -191,7 +200,7 @@ class Exchange:
         return found
 
     def learned(self) -> list[float]:
-        """Numbers that scheme and tuner have learned, the same on all ranks."""
+        """Numbers that scheme and tuner have learned: the same on all ranks, but each rank's own under cat:late=on."""
         return self._numbers("tithe_exchange_learned")
 
     def steered(self) -> list[float]:

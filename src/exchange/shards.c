@@ -103,7 +103,8 @@ void ti_shards_foretell(const tithe_exchange_config *config, size_t n, tithe_ste
     const tithe_codec *back = config->downlink ? config->downlink : config->codec;
     const size_t grain = grain_of(config->codec, n), longest = longest_part(n, grain, shape->ranks);
     const size_t top = shape->crowded ? top_of(config->codec, config->tuner, n) : 0;
-    const size_t top_back = top ? top_of(back, config->tuner, n) : 0;
+    const tithe_tuner *tuner_back = config->downlink_tuner ? config->downlink_tuner : config->tuner;
+    const size_t top_back = top ? top_of(back, tuner_back, n) : 0;
     shape->owners = owners_of(n, grain, shape->ranks);
     shape->share =
         top ? crowded_length(config->codec, longest, top) : foretell_length(config->codec, longest, n);

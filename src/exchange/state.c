@@ -62,6 +62,17 @@ void tithe_exchange_relearn(tithe_exchange *ex, const double *numbers)
     }
 }
 
+float *tithe_exchange_moved(tithe_exchange *ex, unsigned rank, unsigned bucket, size_t *count)
+{
+    *count = 0;
+    if (rank >= ex->config.comm->size || bucket >= ti_exchange_parts(ex)) return NULL;
+    const tithe_exchange *part = ti_exchange_part(ex, bucket);
+    if (!part->up.waits) return NULL;
+    *count = part->n;
+    return comm_is_local(ex->config.comm, rank) ? part->workers[rank - ex->config.comm->first].late.vector
+                                                : NULL;
+}
+
 /* ---- under a tuner that steers ------------------------------------------------------------------------------ */
 
 size_t tithe_exchange_steered(const tithe_exchange *ex, double *numbers)
@@ -97,10 +108,20 @@ float *tithe_exchange_before(tithe_exchange *ex)
 
 /* ---- going on ------------------------------------------------------------------------------------------------ */
 
+/* The next check-in is as far ahead as it was, and the next step, after a jump, looks back at nothing. */
+static void move_on(exchange_control *c, uint32_t step)
+{
+    if (c->step == step) return;
+    if (c->next != UINT32_MAX) c->next += step - c->step;
+    c->step = step;
+    c->stepped = false;
+}
+
 void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exchange_totals *totals,
                              const tithe_exchange_record *last)
 {
     ex->step = step;
+    if (ex->control) move_on(ex->control, step);
     for (unsigned p = 0; p < ti_exchange_parts(ex); p++) ti_exchange_part(ex, p)->step = step;
     if (totals) sized_copy(&ex->totals, totals);
     if (!last) return;

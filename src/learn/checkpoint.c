@@ -169,13 +169,12 @@ static tithe_status pass_account(const passage *p, int rank, double *account)
 /* The update that a worker remembers, which lies in the buckets. */
 static tithe_status pass_remembered(const passage *p, unsigned rank)
 {
-    const tithe_exchange *ex = p->r->exchange;
+    tithe_exchange *ex = p->r->exchange;
     tithe_status status = TITHE_OK;
-    for (unsigned b = 0; b < ti_exchange_parts(ex) && !status; b++) {
-        const tithe_exchange *part = ti_exchange_part(ex, b);
-        const bool mine = comm_is_local(p->r->comm, rank);
-        const late_memory *m = mine ? &part->workers[rank - p->r->comm->first].late : &(late_memory){0};
-        status = pass(p, (int)rank, KIND_F32, m->vector, part->n);
+    for (unsigned b = 0; b < tithe_exchange_buckets(ex) && !status; b++) {
+        size_t count;
+        float *vector = tithe_exchange_moved(ex, rank, b, &count);
+        status = pass(p, (int)rank, KIND_F32, vector, count);
     }
     return status;
 }
@@ -205,6 +204,9 @@ static tithe_status pass_lowest(const passage *p)
 {
     run_restart *s = &p->r->restart;
     double numbers[] = {s->lowest, s->count};
+    if (!s->x)
+        return ti_fail(p->error, TITHE_E_CORRUPT, 0, "'%.100s' holds a state that no run can have.",
+                       p->r->o->resume);
     tithe_status status = pass(p, EVERYBODY, KIND_F64, numbers, 2);
     if (!status) status = pass(p, EVERYBODY, KIND_F64, s->x, p->r->size);
     s->lowest = isfinite(numbers[0]) ? numbers[0] : INFINITY;

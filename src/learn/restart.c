@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 #include "learn/run.h"
 
 /* Of what was gained; of the first loss: a step or two may cost it, and without a leader some more. */
@@ -73,6 +73,13 @@ bool ti_restart_wanted(run *r, double loss)
            has_lost_ground(r, loss);
 }
 
+/* The next step does not come from where the last one went. */
+static void look_back_at_nothing(tithe_exchange *ex)
+{
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++) ti_exchange_forget(ti_exchange_part(ex, p));
+    if (ex->control) ex->control->stepped = false;
+}
+
 void ti_restart(run *r)
 {
     memcpy(r->x, r->restart.x, r->size * sizeof *r->x);
@@ -82,5 +89,6 @@ void ti_restart(run *r)
     float *owned = tithe_exchange_server_residual(r->exchange);
     if (owned) memset(owned, 0, r->size * sizeof *owned);
     if (r->momentum) memset(r->momentum, 0, r->size * r->share->local * sizeof *r->momentum);
+    look_back_at_nothing(r->exchange);
     r->restart.count++;
 }

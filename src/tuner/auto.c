@@ -16,8 +16,9 @@
  *
  * Why c is below 1: a component of the model that decays as x' = -a x does so faster if it is late, at the rate a (1 + a tau) for small a tau, since
  * it is moved by gradients that are older and larger. So a lag that costs tau steps once gains tau for each factor e that the gradient falls by, and
- * c = 1 - (ln |g| now - ln |g| at the end). |g| falls like a power of the number of steps, and the power is measured: where gradients
- * do not fall, c is 1. Below its least it does not go, since what lag gains was seen to come late or never.
+ * c = 1 - (ln |g| now - ln |g| at the end). |g| falls like a power of the number of steps, and the power is that of a
+ * line through the descents that were seen, which have the step size in them: where they stay as they are, c is 1. One that is not positive
+ * starts a new line, and until three lie on that c is at its least. Below that it does not go, since what lag gains was seen to come late or never.
  *
  * How far the model really is behind can be measured: <g, e> is the loss that would be gained at once if nothing was kept, and
  * over the loss that a step gains it is a number of steps. Divided by tau it is m, by which all tau are multiplied. Where the

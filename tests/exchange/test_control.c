@@ -147,10 +147,32 @@ static void numbers_come_back(void **state)
     tithe_exchange_free(again);
 }
 
+/* Who goes on after steps that others made has the check-ins of one who begins: with their numbers alone, it would wait for a step
+ * that is long past. */
+static void a_later_start_checks_in_like_an_early_one(void **state)
+{
+    (void)state;
+    enum { LATER = 100 };
+    static float update[N];
+    tithe_comm comm = ranks_here(RANKS);
+    tithe_exchange *early = exchange_of(&comm, "tuner=auto"), *later = exchange_of(&comm, "tuner=auto");
+    tithe_exchange_continue(later, LATER, NULL, NULL);
+    unsigned together = 0;
+    for (unsigned k = 0; k < 4; k++) {
+        step(early, k, false, update, NULL);
+        step(later, k, false, update, NULL);
+        expect(early->control->checked == later->control->checked, "step %u: one of them checks in", k);
+        together += early->control->checked;
+    }
+    assert_true(together > 0);
+    tithe_exchange_free(early);
+    tithe_exchange_free(later);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost),
-                                       cmocka_unit_test(refused_steps_are_no_steps),
-                                       cmocka_unit_test(numbers_come_back)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_lost), cmocka_unit_test(refused_steps_are_no_steps),
+        cmocka_unit_test(numbers_come_back), cmocka_unit_test(a_later_start_checks_in_like_an_early_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,9 +159,11 @@ static void what_is_remembered_can_be_written_down(void **state)
             memcpy(tithe_exchange_residual(other->ex, r), tithe_exchange_residual(one->ex, r),
                    N * sizeof(float));
             for (unsigned p = 0; p < parts; p++) {
-                const late_memory *from = &ti_exchange_part(one->ex, p)->workers[r].late;
-                late_memory *to = &ti_exchange_part(other->ex, p)->workers[r].late;
-                memcpy(to->vector, from->vector, ti_exchange_part(one->ex, p)->n * sizeof(float));
+                size_t length;
+                const float *from = tithe_exchange_moved(one->ex, r, p, &length);
+                float *to = tithe_exchange_moved(other->ex, r, p, &length);
+                assert_int_equal(length, ti_exchange_part(one->ex, p)->n);
+                memcpy(to, from, length * sizeof *to);
             }
         }
         memcpy(y, x, sizeof x);
@@ -170,6 +172,10 @@ static void what_is_remembered_can_be_written_down(void **state)
             take_step(other, y, 1, NULL);
             assert_memory_equal(x, y, sizeof x);
         }
+        size_t length;
+        assert_null(tithe_exchange_moved(one->ex, RANKS, 0, &length));
+        assert_null(tithe_exchange_moved(one->ex, 0, parts, &length));
+        assert_int_equal(length, 0);
         free(numbers);
         group_free(one);
         group_free(other);

@@ -378,6 +378,33 @@ static void states_that_cannot_be_are_refused(void **state)
     free(bytes);
 }
 
+/* Where the loss was lowest, in a file of a run that never goes back there. */
+static void a_lowest_loss_that_nobody_keeps_is_refused(void **state)
+{
+    (void)state;
+    enum { DENSE = METHODS - 1 };
+    size_t length;
+    uint8_t *bytes = small_file("dense", DENSE, &length);
+    const uint32_t parts = get_u32(bytes + 52);
+    const size_t n = (size_t)get_u64(bytes + 24), more = 8 * (2 + n);
+    const size_t at = CHECKPOINT_HEAD + get_u32(bytes + 12) + 8 * n;
+    assert_int_equal(parts, 0); /* so it would follow the model */
+    uint8_t *longer = calloc(1, length + more);
+    memcpy(longer, bytes, at);
+    memcpy(longer + at + more, bytes + at, length - at);
+    put_u32(longer + 52, PART_LOWEST);
+    repair(longer, length + more);
+    const char *forged = path_of("forged");
+    write_file(forged, longer, length + more);
+    trial *t = trial_with(DENSE, 6);
+    t->o.resume = forged;
+    assert_int_equal(trial_try(t), TITHE_E_CORRUPT);
+    expect(strstr(t->error.text, "no run can have"), "%s", t->error.text);
+    free(t);
+    free(longer);
+    free(bytes);
+}
+
 /* The file with another text, and a sound checksum. */
 static void write_with_text(const char *path, const uint8_t *bytes, size_t length, const char *text)
 {
@@ -592,6 +619,7 @@ int main(void)
         cmocka_unit_test(every_byte_is_needed),
         cmocka_unit_test(sizes_that_lie_are_refused),
         cmocka_unit_test(states_that_cannot_be_are_refused),
+        cmocka_unit_test(a_lowest_loss_that_nobody_keeps_is_refused),
         cmocka_unit_test(texts_that_cannot_be_are_refused),
         cmocka_unit_test(a_text_against_its_head_is_refused),
         cmocka_unit_test(the_file_has_all_options),

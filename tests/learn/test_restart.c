@@ -5,6 +5,9 @@
 
 #include <unistd.h>
 
+#include "exchange/control.h"
+#include "learn/run.h"
+
 /* Every worker has another model in mind, and one entry of 60 goes in a step. */
 #define APART "gen:dense:rows=210,features=60,heterogeneity=5"
 #define ALIKE "gen:sparse:rows=150,features=40,density=0.2,noise=0.5"
@@ -186,6 +189,57 @@ static void an_estimate_stays(void **state)
     free(t);
 }
 
+/* ---- what looks back ------------------------------------------------------------------------------------------- */
+
+enum { RANKS = 3, N = 200 };
+
+static void put(tithe_exchange *ex, unsigned k)
+{
+    tithe_error error = {0};
+    float g[N];
+    for (unsigned r = 0; r < RANKS; r++) {
+        for (unsigned i = 0; i < N; i++) g[i] = (float)((i * 7 + r * 5 + k) % 31 + 1) / (float)(i + 1);
+        expect(!tithe_exchange_put(ex, r, 0, g, 0.1, &error), "%s", error.text);
+    }
+}
+
+/* A step, a jump and the start of a second one: does a rank look back in it? */
+static bool looks_back(const char *options, bool goes_back)
+{
+    tithe_comm comm = ranks_here(RANKS);
+    tithe_error error = {0};
+    tithe_exchange *ex = NULL;
+    float update[N];
+    double x[N] = {0}, lowest[N] = {0};
+    expect(!tithe_exchange_open(&comm, options, N, &ex, &error), "%s: %s", options, error.text);
+    const tithe_link slow = {.latency = 1e-3,
+                             .bandwidth = 1e4}; /* on a fast one there is nothing to choose */
+    expect(!tithe_exchange_tell_link(ex, &slow, 1e-3, &error), "%s", error.text);
+    put(ex, 0);
+    expect(!tithe_exchange_finish(ex, update, &error), "%s", error.text);
+    tithe_data share = {.local = RANKS};
+    run r = {.exchange = ex, .comm = &comm, .share = &share, .size = N, .x = x, .restart.x = lowest};
+    if (goes_back) ti_restart(&r);
+    put(ex, 1);
+    unsigned found = ex->control && ex->control->ranks[0].gained != 0;
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++)
+        found += ti_exchange_part(ex, p)->workers[0].late.before > 0;
+    tithe_exchange_free(ex);
+    return found;
+}
+
+/* Over a jump there is nothing to see: the update is not what the gradients are apart by. */
+static void nobody_looks_back_over_a_jump(void **state)
+{
+    (void)state;
+    static const char *const all[] = {"tuner=auto", "codec=topk;feedback=ec;tuner=cat:late=on;scheme=gather",
+                                      "codec=topk;feedback=ec;tuner=cat:late=on;scheme=gather;bucket=400B"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        expect(looks_back(all[i], false), "%s: it never looks back", all[i]);
+        expect(!looks_back(all[i], true), "%s: it looks back", all[i]);
+    }
+}
+
 /* ---- in parts ------------------------------------------------------------------------------------------------ */
 
 static void a_run_in_two_parts_goes_back_as_the_whole_one(void **state)
@@ -233,6 +287,7 @@ int main(void)
         cmocka_unit_test(others_are_left_alone),
         cmocka_unit_test(without_a_leader_one_over_L_diverges_and_the_automatic_step_does_not),
         cmocka_unit_test(an_estimate_stays),
+        cmocka_unit_test(nobody_looks_back_over_a_jump),
         cmocka_unit_test(a_run_in_two_parts_goes_back_as_the_whole_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

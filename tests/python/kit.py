@@ -9,7 +9,7 @@ import tempfile
 import time
 import traceback
 
-from support import HANG, check, skip
+from support import HANG, check, counts, skip
 
 SOURCE, BUILD = os.environ["TITHE_SOURCE"], os.environ["TITHE_BUILD"]
 sys.path.insert(0, os.path.join(SOURCE, "python"))
@@ -51,7 +51,9 @@ def _work(function, rank, workers, folder, answers, arguments):
         import torch.distributed as dist
         torch.set_num_threads(1)
         dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=workers)
-        answers.put((rank, "answer", function(rank, workers, *arguments)))
+        answer = function(rank, workers, *arguments)
+        assert not counts[False], f"{counts[False]} checks failed in this process, which has printed them"
+        answers.put((rank, "answer", answer))
     except BaseException as why:
         answers.put((rank, type(why).__name__, f"{why}\n{traceback.format_exc()}"))
 

@@ -19,7 +19,8 @@ import tithe.torch  # noqa: E402
 
 CASES = [("topk:keep=0.05|natural", "ec", {}), ("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("randk:keep=0.1|natural", "ec", {"seed": 5}),
          ("topk:keep=0.02", "ec", {"warmup": 12}), ("topk:keep=0.1", "ec", {"scheme": "artopk", "leader": "auto"}),
-         ("topk:keep=0.1|natural", "ec", {"scheme": "shards"})]
+         ("topk:keep=0.1|natural", "ec", {"scheme": "shards"}),
+         ("topk|natural", "ec", {"scheme": "gather", "tuner": "cat:late=on", "bucket": "4KiB"})]
 STEERED = (None, None, {"tuner": "auto:high=0.1"})
 
 
@@ -56,6 +57,9 @@ def resumed(rank, workers, case, folder, as_list):
     model.module.load_state_dict(saved[rank]["model"])
     optimizer.load_state_dict(saved[rank]["optimizer"])
     state.load_state_dict([one["tithe"] for one in saved] if as_list else saved[rank]["tithe"])
+    again, own = state.state_dict(), saved[rank]["tithe"]
+    check(again.keys() == own.keys(), f"other kinds: {again.keys()}")
+    check(all(digest(again[kind].values()) == digest(own[kind].values()) for kind in own if isinstance(own[kind], dict)), "other vectors")
     steps(rank, model, optimizer, 4, 8)
     dist.barrier()
     return digest(model.parameters())
@@ -107,16 +111,22 @@ def wrong(rank, workers, folder, what):
         saved["residual"]["2.weight"] = saved["residual"]["2.weight"][:3]
     if what == "world":
         saved["world_size"] = 3
+    if what in ("step", "steered"):  # as of a dense State, or an older one
+        saved = {key: value for key, value in saved.items() if key in ("rank", "world_size") or what == "steered" and key != what}
+    if what == "twice":
+        saved["rank"] = 1
+        return state.load_state_dict([saved, saved])
     state.load_state_dict(saved if what == "rank" else [saved] if what == "world" else [saved, dict(saved, rank=1)])
 
 
 if __name__ == "__main__":
-    for workers, case in zip((2, 2, 3, 2, 3, 3), CASES):
+    for workers, case in zip((2, 2, 3, 2, 3, 3, 2), CASES):
         with tempfile.TemporaryDirectory() as folder:
             at_once = answers(whole, workers, case, folder)
             check(len(set(at_once)) == 1, f"{case}: ranks differ")
             for as_list in (False, True):
                 check(answers(resumed, workers, case, folder, as_list) == at_once, f"{case}: resumed, other bits")
+            check(case != CASES[6] or any(part.any() for part in torch.load(f"{folder}/0")["tithe"]["moved"].values()), "late=on: no update")
             names = set(torch.load(f"{folder}/0")["tithe"]["residual"])
             check(names == {"0.weight", "0.bias", "2.weight", "2.bias"}, f"by name: {names}")
             if case in (CASES[0], CASES[2], CASES[5]):
@@ -126,7 +136,8 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         answers(whole, 2, CASES[0], folder)
         for what, ranks, words in (("rank", [1], "rank 0"), ("model", [0, 1], "2.weight"), ("world", [0, 1], "list"), ("feedback", [0, 1], "feedback"),
-                                   ("server", [0, 1], "downlink_feedback")):
+                                   ("server", [0, 1], "downlink_feedback"), ("step", [0, 1], "'step'"), ("steered", [0, 1], "'steered'"),
+                                   ("twice", [0], "rank 1")):
             told = run(wrong, 2, folder, what)
             for rank in ranks:
                 check(told[rank][0] == "SpecError" and words in told[rank][1], f"{what}: {told[rank]}")

@@ -48,20 +48,35 @@ def whose(saved: dict[str, Any] | Sequence[dict[str, Any]], group: Any) -> tuple
     """What this rank has saved, or None where another number of ranks has; and all that was handed in."""
     states = list(saved) if isinstance(saved, (list, tuple)) else [saved]
     rank, size = dist.get_rank(group), dist.get_world_size(group)
+    for state in states:
+        _expect(state, "rank", "world_size")
     worlds = {state["world_size"] for state in states}
-    if len(states) == 1 and worlds == {size} and states[0]["rank"] != rank:
-        raise SpecError(f"This is the state of rank {states[0]['rank']}, and here is rank {rank}: load what each rank has saved, or a "
-                        "list of all.")
+    own = next((state for state in states if state["rank"] == rank and worlds == {size}), None)
+    if worlds == {size} and own is None:
+        ranks = " and ".join(f"rank {state['rank']}" for state in states)
+        raise SpecError(f"This is the state of {ranks}, and here is rank {rank}: load what each rank has saved, or a list of all.")
     if worlds != {size} and (len(worlds) > 1 or {state["rank"] for state in states} != set(range(next(iter(worlds))))):
         raise SpecError(f"The states are of {sorted(worlds)} ranks, and here are {size}: load a list of what all ranks have saved.")
-    return next((state for state in states if state["rank"] == rank and worlds == {size}), None), states
+    return own, states
+
+
+def _expect(state: dict[str, Any], *keys: str) -> None:
+    for key in keys:
+        if key not in state:
+            raise SpecError(f"The state has no '{key}': it is of a State that was dense, or of another version.")
 
 
 def _kept(exchange: Exchange) -> dict[str, torch.Tensor]:
     """The vectors that an exchange keeps, by their kinds."""
     vectors = {"residual": exchange.residual(), "aggregate": exchange.aggregate(), "server_residual": exchange.server_residual(),
                "before": exchange.before()}
-    return {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
+    kept = {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
+    moved = _moved(exchange)
+    return {**kept, "moved": torch.cat(moved)} if moved else kept  # which is a copy
+
+
+def _moved(exchange: Exchange) -> list[torch.Tensor]:
+    return [torch.from_numpy(part) for part in exchange.moved()]
 
 
 def save(layers: Layers, exchange: Exchange, more: dict[str, torch.Tensor]) -> dict[str, Any]:
@@ -90,18 +105,22 @@ def load(layers: Layers, exchange: Exchange, own: dict[str, Any] | None, states:
     """And back: what this rank has saved; or, of another number of ranks, the mean of what all of them keep (what owners of parts keep
     is of sums, and goes to the ranks), and what is the same on all."""
     first = own or states[0]
+    _expect(first, "step", "learned", "steered")
     if own:
         exchange.steer_on(own["step"], own["steered"])
     vectors = {**_kept(exchange), **more}
     for kind, vector in vectors.items():
         for name, part in layers.named(vector).items():
-            if own or kind not in ("residual", "server_residual", "before"):
+            if own or kind not in ("residual", "server_residual", "before", "moved"):
                 part.copy_(_found(first, kind, name, part))
             elif kind == "residual":
                 part.copy_(torch.stack([_found(state, kind, name, part) + state.get("server_residual", {}).get(name, 0)
                                         for state in states]).mean(0))
             else:
                 part.zero_()
+    parts = _moved(exchange)
+    for part, loaded in zip(parts, torch.split(vectors["moved"], [len(part) for part in parts]) if parts else ()):
+        part.copy_(loaded)
     exchange.go_on(first["step"], first["learned"] if own else ())
 
 
