@@ -54,7 +54,7 @@ void ti_control_price(exchange_control *c)
         const tithe_setting *s = &c->settings.all[i];
         const double transfer = s->rounds * link->latency + s->bytes / link->bandwidth;
         c->seconds[i] = c->compute + s->codec + c->right * transfer;
-        if (c->lost ? s->switched : s->spare) c->seconds[i] = INFINITY;
+        if (ti_setting_is_out(s, c->lost)) c->seconds[i] = INFINITY;
     }
 }
 

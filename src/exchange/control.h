@@ -26,6 +26,12 @@ tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_con
                               const setting_range *range, setting_list *list, tithe_error *error);
 void ti_settings_free(setting_list *list);
 
+/* It needs a switch that is lost, or is there for the time when one is. */
+static inline bool ti_setting_is_out(const tithe_setting *s, bool lost)
+{
+    return lost ? s->switched : s->spare;
+}
+
 /* ---- what ranks see of their gradients (observe.c) --------------------------------------------------------- */
 
 /* Numbers that ranks add up at a check-in. */

@@ -1,7 +1,7 @@
 /* test_lost.c - a switch that is lost in the middle of a step: all ranks keep what they would have sent, nothing else happens, and the
  * next scheme sends it. */
 #include "aggregate/reduction.h"
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 #include "exchange/group.h"
 
 enum { RANKS = 3, N = 1000 };
@@ -165,10 +165,87 @@ static void auto_goes_on_without_it(void **state)
     }
 }
 
+/* All ranks steered by auto over a slow link, where a switch is worth most: it fails at reduction `at`. */
+static group *steered(failing *f)
+{
+    tithe_exchange_config config;
+    const wanted w = {.codec = "all|natural", .scheme = "switch", .ranks = RANKS, .n = N};
+    const tithe_link slow = {.latency = 1e-6, .bandwidth = 1e5};
+    group *g = group_start(&w, &config);
+    assert_int_equal(ti_simulated_switch(RANKS, &f->inner, NULL), TITHE_OK);
+    ti_comm_attach(&g->comm, &fails, f);
+    config.tuner = tuner_of("auto");
+    expect(!tithe_exchange_create(&config, N, &g->ex, &g->error), "%s", g->error.text);
+    expect(!tithe_exchange_tell_link(g->ex, &slow, 0, &g->error), "%s", g->error.text);
+    return g;
+}
+
+static void some_steps(group *g, unsigned first, unsigned count)
+{
+    for (unsigned k = first; k < first + count; k++) {
+        float *x = gradients_make(RANKS, N, k);
+        group_put_all(g, x, gamma_of_all);
+        group_finish(g);
+        free(x);
+    }
+}
+
+static double *saved(const group *g)
+{
+    double *numbers = malloc(ti_control_save(g->ex, NULL) * sizeof *numbers);
+    assert_non_null(numbers);
+    ti_control_save(g->ex, numbers);
+    return numbers;
+}
+
+/* Whoever resumes goes on without it, too, whether there is another switch by now or not; and can be resumed again. */
+static void a_checkpoint_knows_of_it(void **state)
+{
+    (void)state;
+    failing f = {.at = 5}, good[2] = {{.at = 1000}, {.at = 1000}};
+    group *g = steered(&f);
+    some_steps(g, 0, 8);
+    assert_true(g->ex->control->lost);
+    for (unsigned again = 0; again < 2; again++) {
+        double *numbers = saved(g);
+        group *next = steered(&good[again]);
+        expect(!ti_control_load(next->ex, numbers, g->ex->step, &next->error), "%s", next->error.text);
+        assert_true(next->ex->control->lost);
+        assert_int_equal(next->ex->control->now, g->ex->control->now);
+        some_steps(next, 8 + 8 * again, 8);
+        assert_true(isfinite(next->ex->control->took));
+        assert_int_equal(good[again].done, 0);
+        const size_t now = next->ex->control->now;
+        assert_true(isfinite(next->ex->control->seconds[now]));
+        free(numbers);
+        ti_comm_detach(&g->comm);
+        group_free(g);
+        g = next;
+    }
+    ti_comm_detach(&g->comm);
+    group_free(g);
+}
+
+/* A setting that needs the switch, and a switch that is lost: no run was ever there. */
+static void a_checkpoint_that_makes_no_sense_is_refused(void **state)
+{
+    (void)state;
+    failing f = {.at = 1000};
+    group *g = steered(&f);
+    some_steps(g, 0, 2);
+    g->ex->control->lost = true;
+    double *numbers = saved(g);
+    assert_int_equal(ti_control_load(g->ex, numbers, 2, &g->error), TITHE_E_CORRUPT);
+    free(numbers);
+    ti_comm_detach(&g->comm);
+    group_free(g);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost_with_the_switch),
-                                       cmocka_unit_test(without_a_spare_it_fails),
-                                       cmocka_unit_test(auto_goes_on_without_it)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_lost_with_the_switch), cmocka_unit_test(without_a_spare_it_fails),
+        cmocka_unit_test(auto_goes_on_without_it), cmocka_unit_test(a_checkpoint_knows_of_it),
+        cmocka_unit_test(a_checkpoint_that_makes_no_sense_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
