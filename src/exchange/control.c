@@ -211,6 +211,7 @@ static tithe_status lose_switch(tithe_exchange *ex, tithe_error *error)
 {
     exchange_control *c = ex->control;
     c->lost = true;
+    memset(c->so_far, 0, c->settings.count * sizeof *c->so_far); /* what could be had was another list */
     const tithe_status status = decide(ex, error);
     snprintf(c->reason, sizeof c->reason, "%s", ex->config.comm->lost_as);
     return status;

@@ -198,7 +198,8 @@ static double *saved(const group *g)
     return numbers;
 }
 
-/* Whoever resumes goes on without it, too, whether there is another switch by now or not; and can be resumed again. */
+/* Whoever resumes goes on without it, too, whether there is another switch by now or not; and can be resumed again. What could be had in
+ * hindsight is among what there was to be had. */
 static void a_checkpoint_knows_of_it(void **state)
 {
     (void)state;
@@ -209,14 +210,16 @@ static void a_checkpoint_knows_of_it(void **state)
     for (unsigned again = 0; again < 2; again++) {
         double *numbers = saved(g);
         group *next = steered(&good[again]);
+        char best[TITHE_SETTING_TEXT];
         expect(!ti_control_load(next->ex, numbers, g->ex->step, &next->error), "%s", next->error.text);
         assert_true(next->ex->control->lost);
         assert_int_equal(next->ex->control->now, g->ex->control->now);
         some_steps(next, 8 + 8 * again, 8);
         assert_true(isfinite(next->ex->control->took));
         assert_int_equal(good[again].done, 0);
+        assert_true(tithe_exchange_hindsight(next->ex, best, sizeof best) && !strstr(best, "scheme=switch"));
         const size_t now = next->ex->control->now;
-        assert_true(isfinite(next->ex->control->seconds[now]));
+        assert_true(isfinite(next->ex->control->seconds[now]) && isfinite(next->ex->control->so_far[now]));
         free(numbers);
         ti_comm_detach(&g->comm);
         group_free(g);
