@@ -244,11 +244,46 @@ static void a_checkpoint_that_makes_no_sense_is_refused(void **state)
     group_free(g);
 }
 
+/* Where a switch was asked for and none can be had, auto says what a fixed tuner says. */
+static void auto_without_any_switch_is_refused(void **state)
+{
+    (void)state;
+    static const struct refused {
+        const char *codec, *collective;
+        unsigned ranks, local;
+        const char *says;
+    } all[] = {{"all|raw", NULL, 3, 1, "needs to know where the switch is"},
+               {"all|natural", NULL, 3, 1, "needs to know where the switch is"},
+               {"topk|raw", NULL, 3, 3, "adds whole numbers"},
+               {"all|raw", NULL, 1025, 1025, "up to 1024 ranks"},
+               {"all|natural", "ring", 3, 3, "leave `scheme` and `collective` to the tuner"},
+               {"all|raw", NULL, 3, 3, NULL}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        tithe_exchange_config config;
+        const wanted w = {.codec = "all|raw",
+                          .scheme = "switch",
+                          .collective = all[i].collective,
+                          .ranks = all[i].ranks,
+                          .n = 10};
+        group *g = group_start(&w, &config);
+        g->comm.local = all[i].local;
+        tithe_codec_free(g->codec);
+        config.codec = g->codec = codec_with(all[i].codec, (tithe_codec_options){.open_level = true});
+        config.tuner = tuner_of("auto");
+        const tithe_status status = tithe_exchange_create(&config, 10, &g->ex, &g->error);
+        assert_int_equal(status, all[i].says ? TITHE_E_SPEC : TITHE_OK);
+        expect(!all[i].says || strstr(g->error.text, all[i].says), "%s", g->error.text);
+        group_free(g);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost_with_the_switch), cmocka_unit_test(without_a_spare_it_fails),
-        cmocka_unit_test(auto_goes_on_without_it), cmocka_unit_test(a_checkpoint_knows_of_it),
-        cmocka_unit_test(a_checkpoint_that_makes_no_sense_is_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost_with_the_switch),
+                                       cmocka_unit_test(without_a_spare_it_fails),
+                                       cmocka_unit_test(auto_goes_on_without_it),
+                                       cmocka_unit_test(a_checkpoint_knows_of_it),
+                                       cmocka_unit_test(a_checkpoint_that_makes_no_sense_is_refused),
+                                       cmocka_unit_test(auto_without_any_switch_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
