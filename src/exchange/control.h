@@ -115,6 +115,8 @@ tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error);
 void ti_control_time(exchange_control *control);
 void ti_control_paused(tithe_exchange *ex, double seconds);
 
+/* Whether a step may go nowhere because the switch is lost: whoever says so takes another setting then. */
+void ti_control_let_go(tithe_exchange *ex, bool lets_go);
 /* Seconds of each setting, from the link as it is; and another setting from the next step on. */
 void ti_control_price(exchange_control *control);
 tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reason, tithe_error *error);

@@ -136,7 +136,7 @@ tithe_status ti_control_follow(tithe_exchange *ex, const char *options, tithe_er
     const tithe_status status = ti_control_find(ex, options, &place, error);
     if (status) return status;
     c->follows = c->settled = true;
-    ex->config.comm->lets_go = false; /* nobody here could choose another one */
+    ti_control_let_go(ex, false); /* nobody here could choose another one */
     c->next = UINT32_MAX;
     return ti_control_take(ex, place, "replayed", error);
 }

@@ -115,7 +115,7 @@ static tithe_status start(bench *b, const char *backend, unsigned datagram, unsi
     const tithe_switch_options at = {.size = sizeof at, .address = b->address};
     tithe_status status = tithe_comm_local(WORKERS, &b->comm, error);
     if (!status) status = tithe_switch_attach(b->comm, &at, error);
-    return status ? status : ti_comm_join_switch(b->comm, error);
+    return status ? status : ti_comm_join_switch(b->comm, false, error);
 }
 
 /* Seconds of one reduction, `rounds` times; the first one is not counted. */
@@ -132,7 +132,7 @@ static tithe_status reduce(bench *b, const agg_reduction *r, unsigned rounds, do
     for (unsigned w = 0; w < WORKERS; w++) up[w] = codes;
     for (unsigned k = 0; k <= rounds && !status; k++) {
         const double began = clock_now();
-        status = ti_comm_reduce(b->comm, r, up, sums, error);
+        status = ti_comm_reduce(b->comm, r, up, sums, false, error);
         if (k) seconds[k - 1] = clock_now() - began;
     }
     for (size_t i = 0; i < r->n && r->up == 32 && !status; i++)

@@ -52,9 +52,9 @@ static group *group_at(failing *f, const char *codec, size_t bucket_bytes)
     group *g = group_start(&w, &config);
     assert_int_equal(ti_simulated_switch(RANKS, &f->inner, NULL), TITHE_OK);
     ti_comm_attach(&g->comm, &fails, f);
-    g->comm.lets_go = true;
     config.bucket_bytes = bucket_bytes;
     expect(!tithe_exchange_create(&config, N, &g->ex, &g->error), "%s", g->error.text);
+    ti_control_let_go(g->ex, true);
     return g;
 }
 
@@ -121,7 +121,7 @@ static void without_a_spare_it_fails(void **state)
     (void)state;
     failing f = {.at = 1};
     group *g = group_at(&f, "all|natural", 0);
-    g->comm.lets_go = false;
+    ti_control_let_go(g->ex, false);
     float *x = gradients_make(RANKS, N, 0);
     group_put_all(g, x, gamma_of_all);
     assert_int_equal(tithe_exchange_finish(g->ex, g->update, &g->error), TITHE_E_PEER);
@@ -277,6 +277,56 @@ static void auto_without_any_switch_is_refused(void **state)
     }
 }
 
+static tithe_status step_of(group *g, tithe_exchange *ex, unsigned k)
+{
+    float *x = gradients_make(RANKS, N, k);
+    tithe_status status = TITHE_OK;
+    for (unsigned r = 0; r < RANKS && !status; r++)
+        status = tithe_exchange_put(ex, r, 0, x + r * (size_t)N, gamma_of_all, &g->error);
+    if (!status) status = tithe_exchange_finish(ex, g->update, &g->error);
+    free(x);
+    return status;
+}
+
+/* One that cannot do without the switch fails, whoever else over the same ranks can, and whoever of them hears of it first. */
+static void an_exchange_speaks_for_itself(void **state)
+{
+    (void)state;
+    for (unsigned steered_last = 0; steered_last < 2; steered_last++)
+        for (unsigned steered_first = 0; steered_first < 2; steered_first++) {
+            tithe_exchange_config config;
+            failing f = {.at = 6};
+            tithe_exchange *fixed = NULL, *refused = NULL;
+            const wanted w = {.codec = "all|natural", .scheme = "switch", .ranks = RANKS, .n = N};
+            const tithe_link slow = {.latency = 1e-6, .bandwidth = 1e5};
+            group *g = group_start(&w, &config);
+            assert_int_equal(ti_simulated_switch(RANKS, &f.inner, NULL), TITHE_OK);
+            ti_comm_attach(&g->comm, &fails, &f);
+            for (unsigned i = 0; i < 2; i++) {
+                const bool is_steered = i == steered_last;
+                config.tuner = is_steered ? tuner_of("auto") : NULL;
+                expect(!tithe_exchange_create(&config, N, is_steered ? &g->ex : &fixed, &g->error), "%s",
+                       g->error.text);
+            }
+            config.tuner = tuner_of("auto");
+            config.collective = "ring"; /* which no switch has */
+            assert_int_equal(tithe_exchange_create(&config, N, &refused, &g->error), TITHE_E_SPEC);
+            expect(!tithe_exchange_tell_link(g->ex, &slow, 0, &g->error), "%s", g->error.text);
+            expect(!step_of(g, g->ex, 0) && !step_of(g, fixed, 0), "%s", g->error.text);
+            f.at = f.done;
+            if (steered_first) expect(!step_of(g, g->ex, 1), "%s", g->error.text);
+            assert_int_equal(g->comm.lost, steered_first);
+            assert_int_equal(step_of(g, fixed, 1), TITHE_E_PEER);
+            assert_non_null(strstr(g->error.text, "1.2.3.4:5 is gone: "));
+            assert_int_equal(strstr(g->error.text, "another scheme") != NULL, steered_first);
+            for (unsigned k = 2; k < 4; k++) expect(!step_of(g, g->ex, k), "%s", g->error.text);
+            assert_true(g->ex->control->lost && zeros(g) < N);
+            tithe_exchange_free(fixed);
+            ti_comm_detach(&g->comm);
+            group_free(g);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost_with_the_switch),
@@ -284,6 +334,7 @@ int main(void)
                                        cmocka_unit_test(auto_goes_on_without_it),
                                        cmocka_unit_test(a_checkpoint_knows_of_it),
                                        cmocka_unit_test(a_checkpoint_that_makes_no_sense_is_refused),
-                                       cmocka_unit_test(auto_without_any_switch_is_refused)};
+                                       cmocka_unit_test(auto_without_any_switch_is_refused),
+                                       cmocka_unit_test(an_exchange_speaks_for_itself)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
