@@ -316,8 +316,9 @@ static tithe_status go_nowhere(tithe_exchange *ex, float *update, tithe_error *e
     if (!ex->lets_go)
         return ti_fail(error, TITHE_E_PEER, 0, "%s: open another exchange, with another scheme.",
                        ex->config.comm->lost_as);
-    keep_all(ex, update);
-    return TITHE_OK;
+    const tithe_status status = ti_refusal_ask(ex, false, error); /* what is not finite is not kept */
+    if (!status && !ex->refusal.code) keep_all(ex, update);
+    return status;
 }
 
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)

@@ -327,6 +327,48 @@ static void an_exchange_speaks_for_itself(void **state)
         }
 }
 
+/* A gradient that is not finite in the step in which the switch is lost: nothing of it is kept. */
+static void a_refusal_counts_in_the_last_step_too(void **state)
+{
+    (void)state;
+    for (unsigned buckets = 1; buckets <= 2; buckets++)
+        for (unsigned skips = 0; skips < 2; skips++)
+            for (unsigned at = 0; at < buckets; at++) {
+                tithe_exchange_config config;
+                failing f = {.at = 1000};
+                static float kept[RANKS][N];
+                const wanted w = {.codec = "all|int32",
+                                  .feedback = "ec",
+                                  .scheme = "switch",
+                                  .ranks = RANKS,
+                                  .n = N,
+                                  .skip_nonfinite = skips};
+                group *g = group_start(&w, &config);
+                assert_int_equal(ti_simulated_switch(RANKS, &f.inner, NULL), TITHE_OK);
+                ti_comm_attach(&g->comm, &fails, &f);
+                config.bucket_bytes = buckets == 1 ? 0 : 4 * N / 2;
+                expect(!tithe_exchange_create(&config, N, &g->ex, &g->error), "%s", g->error.text);
+                ti_control_let_go(g->ex, true);
+                step(g, 0);
+                f.at = f.done + at * f.done / buckets; /* where a bucket begins */
+                for (unsigned r = 0; r < RANKS; r++)
+                    memcpy(kept[r], tithe_exchange_residual(g->ex, r), sizeof *kept);
+                float *x = gradients_make(RANKS, N, 1);
+                x[N + 700] = NAN;
+                group_put_all(g, x, gamma_of_all);
+                assert_int_equal(tithe_exchange_finish(g->ex, g->update, &g->error),
+                                 skips ? TITHE_E_SKIPPED : TITHE_E_NONFINITE);
+                assert_true(g->comm.lost);
+                assert_non_null(strstr(g->error.text, "Rank 1 has a gradient that is not finite"));
+                for (unsigned r = 0; skips && r < RANKS; r++)
+                    assert_true(same_floats(kept[r], tithe_exchange_residual(g->ex, r), N));
+                if (skips) step(g, 2);
+                free(x);
+                ti_comm_detach(&g->comm);
+                group_free(g);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost_with_the_switch),
@@ -335,6 +377,7 @@ int main(void)
                                        cmocka_unit_test(a_checkpoint_knows_of_it),
                                        cmocka_unit_test(a_checkpoint_that_makes_no_sense_is_refused),
                                        cmocka_unit_test(auto_without_any_switch_is_refused),
-                                       cmocka_unit_test(an_exchange_speaks_for_itself)};
+                                       cmocka_unit_test(an_exchange_speaks_for_itself),
+                                       cmocka_unit_test(a_refusal_counts_in_the_last_step_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
