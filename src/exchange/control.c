@@ -218,7 +218,7 @@ static tithe_status lose_switch(tithe_exchange *ex, tithe_error *error)
     c->lost = true;
     memset(c->so_far, 0, c->settings.count * sizeof *c->so_far); /* what could be had was another list */
     const tithe_status status = decide(ex, error);
-    snprintf(c->reason, sizeof c->reason, "%s, so all go on without it", ex->config.comm->lost_as);
+    snprintf(c->reason, sizeof c->reason, "%s, " TITHE_SWITCH_LOST, ex->config.comm->lost_as);
     return status;
 }
 

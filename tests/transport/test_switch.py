@@ -245,6 +245,8 @@ for transport in transports_here():
     running.send_signal(signal.SIGINT)
     said = running.communicate(timeout=HANG)[1]
     check(says(loses), f"auto over {transport}: exit {running.returncode}, {said!r}")
+    again = run(command("inproc", ["--codec", "all|natural", "--steps", "10", "--replay", trace]))
+    check(again.returncode != 0 and "lost its switch" in again.stderr, f"replayed: exit {again.returncode}, {again.stderr!r}")
     with open(path("lost.json"), encoding="utf-8") as file:
         lost = json.load(file)
     check(lost["loss"] < 0.3 and lost["steering"]["changes"] >= 1 and "scheme=switch" not in lost["steering"]["setting"],
