@@ -135,6 +135,9 @@ tithe_status ti_control_follow(tithe_exchange *ex, const char *options, tithe_er
     size_t place;
     const tithe_status status = ti_control_find(ex, options, &place, error);
     if (status) return status;
+    if (ti_setting_is_out(&c->settings.all[place], c->lost))
+        return ti_fail(error, TITHE_E_DATA, 0,
+                       "'%.120s' is for a run that has lost its switch: replay one that has not.", options);
     c->follows = c->settled = true;
     ti_control_let_go(ex, false); /* nobody here could choose another one */
     c->next = UINT32_MAX;

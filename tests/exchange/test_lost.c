@@ -277,6 +277,25 @@ static void auto_without_any_switch_is_refused(void **state)
     }
 }
 
+/* What is there for a lost switch cannot be followed where there is one. */
+static void a_spare_setting_is_not_replayed(void **state)
+{
+    (void)state;
+    failing f = {.at = 1000};
+    group *g = steered(&f);
+    const setting_list *list = &g->ex->control->settings;
+    unsigned spare = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        assert_int_equal(ti_control_follow(g->ex, list->all[i].options, &g->error),
+                         list->all[i].spare ? TITHE_E_DATA : TITHE_OK);
+        spare += list->all[i].spare;
+    }
+    assert_true(spare > 0 && spare < list->count);
+    some_steps(g, 0, 2);
+    ti_comm_detach(&g->comm);
+    group_free(g);
+}
+
 static tithe_status step_of(group *g, tithe_exchange *ex, unsigned k)
 {
     float *x = gradients_make(RANKS, N, k);
@@ -377,6 +396,7 @@ int main(void)
                                        cmocka_unit_test(a_checkpoint_knows_of_it),
                                        cmocka_unit_test(a_checkpoint_that_makes_no_sense_is_refused),
                                        cmocka_unit_test(auto_without_any_switch_is_refused),
+                                       cmocka_unit_test(a_spare_setting_is_not_replayed),
                                        cmocka_unit_test(an_exchange_speaks_for_itself),
                                        cmocka_unit_test(a_refusal_counts_in_the_last_step_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
