@@ -15,7 +15,7 @@ typedef struct output {
 static void print_row(const tithe_switch_row *row)
 {
     if (row->why) {
-        printf("  %-11s %s\n", row->name, row->why);
+        printf("  %-11s %s%s%s\n", row->name, row->what ? row->what : "", row->what ? ": " : "", row->why);
         return;
     }
     printf("  %-11s %-26s ", row->name, row->what);

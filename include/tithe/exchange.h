@@ -193,6 +193,8 @@ TITHE_API tithe_status tithe_exchange_change(tithe_exchange *ex, const char *opt
 TITHE_API tithe_status tithe_exchange_tell_link(tithe_exchange *ex, const tithe_link *link, double compute,
                                                 tithe_error *error);
 
+/* How the reason ends where the switch was lost, and with it a step: that one cannot be made again. */
+#define TITHE_SWITCH_LOST "so all go on without it"
 /* How the next step will be made, as options for tithe_exchange_change, and why; and how often that has changed. */
 typedef struct tithe_steering {
     size_t size;                  /* sizeof(tithe_steering), set by whoever asks: so much is filled in */

@@ -82,7 +82,7 @@ typedef struct tithe_switch_row {
     double gate;             /* at least this rate; of a round trip, at most these seconds; 0: none */
     bool met;
     uint64_t retransmitted;
-    const char *why; /* the backend cannot be used here, and nothing was measured; NULL: it was */
+    const char *why; /* nothing could be measured here; NULL: it was */
 } tithe_switch_row;
 TITHE_API tithe_status tithe_switch_bench(void (*report)(void *context, const tithe_switch_row *row),
                                           void *context, tithe_error *error);

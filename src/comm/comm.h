@@ -61,9 +61,8 @@ struct tithe_comm {
     const aggregator *aggregator; /* a switch that adds for these ranks; NULL: none was attached */
     void *aggregator_self;
     bool joined;       /* its job has begun */
-    bool lets_go;      /* ranks can do without it: each tells the others when it is lost */
     bool lost;         /* it is, and all ranks know */
-    char lost_as[160]; /* and how */
+    char lost_as[128]; /* and how: the beginning of a sentence */
     /* the first of its waits that failed; from then on nothing is sent or waited for. Code 0: none */
     tithe_error failed;
 };
@@ -98,12 +97,13 @@ tithe_status ti_comm_all_reduce(tithe_comm *comm, float *vector, size_t n, tithe
 /* From now on it belongs to the group, and ends with it. */
 void ti_comm_attach(tithe_comm *comm, const aggregator *by, void *self);
 void ti_comm_detach(tithe_comm *comm);
-/* Before the first reduction: all ranks agree on a name for the job, and the switch hears of them. */
-tithe_status ti_comm_join_switch(tithe_comm *comm, tithe_error *error);
+/* Before the first reduction: all ranks agree on a name for the job, and the switch hears of them. `lets_go`: they can do without it, and
+ * tell each other how it went. */
+tithe_status ti_comm_join_switch(tithe_comm *comm, bool lets_go, tithe_error *error);
 tithe_status ti_comm_reduce(tithe_comm *comm, const agg_reduction *r, const uint8_t *const *up, uint8_t *down,
-                            tithe_error *error);
-/* By all ranks after the reductions of a step, with how they ended here. Under `lets_go` a switch that has failed one of them is lost
- * for all of them, which is TITHE_OK with comm->lost; otherwise nobody is asked.
+                            bool lets_go, tithe_error *error);
+/* By all ranks that can do without it, after the reductions of a step, with how they ended here. A switch that has failed one of them
+ * is lost for all of them, which is TITHE_OK with comm->lost.
  * `error` is where the sentence stands that belongs to `status`. */
 tithe_status ti_comm_agree_on_switch(tithe_comm *comm, tithe_status status, tithe_error *error);
 

@@ -20,13 +20,13 @@ static tithe_status agree_on_job(tithe_comm *comm, uint64_t *job, tithe_error *e
 }
 
 /* Where the others wait to be told that it is lost, half of what they wait. */
-static double patience(const tithe_comm *comm)
+static double patience(const tithe_comm *comm, bool lets_go)
 {
     const double most = comm->timeout > 0 ? comm->timeout : 30;
-    return comm->lets_go ? most / 2 : comm->timeout;
+    return lets_go ? most / 2 : comm->timeout;
 }
 
-tithe_status ti_comm_join_switch(tithe_comm *comm, tithe_error *error)
+tithe_status ti_comm_join_switch(tithe_comm *comm, bool lets_go, tithe_error *error)
 {
     if (comm->failed.code) {
         if (error) *error = comm->failed;
@@ -37,17 +37,17 @@ tithe_status ti_comm_join_switch(tithe_comm *comm, tithe_error *error)
     tithe_status status = agree_on_job(comm, &job, error);
     if (!status)
         status = comm->aggregator->join(comm->aggregator_self, job, comm->size, comm->first, comm->local,
-                                        patience(comm), error);
+                                        patience(comm, lets_go), error);
     comm->joined = !status;
     return status;
 }
 
 tithe_status ti_comm_reduce(tithe_comm *comm, const agg_reduction *r, const uint8_t *const *up, uint8_t *down,
-                            tithe_error *error)
+                            bool lets_go, tithe_error *error)
 {
     const double start = clock_now();
     const tithe_status status =
-        comm->aggregator->reduce(comm->aggregator_self, r, up, down, patience(comm), error);
+        comm->aggregator->reduce(comm->aggregator_self, r, up, down, patience(comm, lets_go), error);
     comm->waited += clock_now() - start;
     return status;
 }
@@ -55,12 +55,12 @@ tithe_status ti_comm_reduce(tithe_comm *comm, const agg_reduction *r, const uint
 tithe_status ti_comm_agree_on_switch(tithe_comm *comm, tithe_status status, tithe_error *error)
 {
     const bool failed = status == TITHE_E_PEER || status == TITHE_E_TIMEOUT || status == TITHE_E_FILE;
-    if (!comm->lets_go || (status && !failed)) return status;
+    if (status && !failed) return status;
     double any = failed;
     const char *why = failed ? error->text : "Another rank has lost the switch";
     const char *remedy = strstr(why, ": "); /* for a run that ends with it */
     const int most = 120, length = remedy && remedy - why < most ? (int)(remedy - why) : most;
-    snprintf(comm->lost_as, sizeof comm->lost_as, "%.*s, so all go on without it", length, why);
+    snprintf(comm->lost_as, sizeof comm->lost_as, "%.*s", length, why);
     status = ti_comm_fold(comm, COMM_MAX, &any, 1, error);
     comm->lost = !status && any > 0;
     return status;

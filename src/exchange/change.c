@@ -72,6 +72,7 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     to->opened = from->opened;
     to->changed = from->changed;
     to->control = from->control;
+    to->lets_go = from->lets_go;
     to->step = from->step;
     to->gamma = from->gamma;
     to->totals = from->totals;

@@ -54,7 +54,7 @@ void ti_control_price(exchange_control *c)
         const tithe_setting *s = &c->settings.all[i];
         const double transfer = s->rounds * link->latency + s->bytes / link->bandwidth;
         c->seconds[i] = c->compute + s->codec + c->right * transfer;
-        if (c->lost ? s->switched : s->spare) c->seconds[i] = INFINITY;
+        if (ti_setting_is_out(s, c->lost)) c->seconds[i] = INFINITY;
     }
 }
 
@@ -206,13 +206,19 @@ void ti_control_skip(tithe_exchange *ex)
     forget_step(c, ex->config.comm->local);
 }
 
+void ti_control_let_go(tithe_exchange *ex, bool lets_go)
+{
+    for (unsigned p = 0; p < ti_exchange_parts(ex); p++) ti_exchange_part(ex, p)->lets_go = lets_go;
+}
+
 /* The step went nowhere, and the next one takes whatever is best without a switch. */
 static tithe_status lose_switch(tithe_exchange *ex, tithe_error *error)
 {
     exchange_control *c = ex->control;
     c->lost = true;
+    memset(c->so_far, 0, c->settings.count * sizeof *c->so_far); /* what could be had was another list */
     const tithe_status status = decide(ex, error);
-    snprintf(c->reason, sizeof c->reason, "%s", ex->config.comm->lost_as);
+    snprintf(c->reason, sizeof c->reason, "%s, " TITHE_SWITCH_LOST, ex->config.comm->lost_as);
     return status;
 }
 
@@ -330,7 +336,6 @@ tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *co
     c->tuner = tuner;
     c->link = (tithe_link){.latency = NAN, .bandwidth = NAN};
     c->right = 1;
-    config->comm->lets_go = config->comm->aggregator; /* settings without it are at hand */
     tithe_status status = tuner->open ? tuner->open(config->codec, ex->n, own, &c->state, error) : TITHE_OK;
     const setting_range range = range_of(tuner, own);
     if (!status) status = ti_settings_make(ex, config, &range, &c->settings, error);
@@ -352,7 +357,9 @@ tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *co
                            .behind_error = NAN};
     ex->control = c;
     status = tuner->explores ? ti_trials_open(ex, error) : TITHE_OK;
-    return status ? status : decide(ex, error);
+    if (!status) status = decide(ex, error);
+    if (!status) ti_control_let_go(ex, true); /* settings without a switch are at hand */
+    return status;
 }
 
 bool tithe_exchange_steering(const tithe_exchange *ex, tithe_steering *now)

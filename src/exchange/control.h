@@ -26,6 +26,12 @@ tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_con
                               const setting_range *range, setting_list *list, tithe_error *error);
 void ti_settings_free(setting_list *list);
 
+/* It needs a switch that is lost, or is there for the time when one is. */
+static inline bool ti_setting_is_out(const tithe_setting *s, bool lost)
+{
+    return lost ? s->switched : s->spare;
+}
+
 /* ---- what ranks see of their gradients (observe.c) --------------------------------------------------------- */
 
 /* Numbers that ranks add up at a check-in. */
@@ -109,6 +115,8 @@ tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error);
 void ti_control_time(exchange_control *control);
 void ti_control_paused(tithe_exchange *ex, double seconds);
 
+/* Whether a step may go nowhere because the switch is lost: whoever says so takes another setting then. */
+void ti_control_let_go(tithe_exchange *ex, bool lets_go);
 /* Seconds of each setting, from the link as it is; and another setting from the next step on. */
 void ti_control_price(exchange_control *control);
 tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reason, tithe_error *error);

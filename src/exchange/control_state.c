@@ -29,7 +29,7 @@ enum {
     AT_BEHIND_ERROR,
     FIRST_NUMBERS
 };
-enum { LOOKED = 1, STEPPED = 2, DECIDED = 4, SETTLED = 8 };
+enum { LOOKED = 1, STEPPED = 2, DECIDED = 4, SETTLED = 8, LOST = 16, ALL_FLAGS = 31 };
 
 size_t ti_control_save(const tithe_exchange *ex, double *numbers)
 {
@@ -48,7 +48,7 @@ size_t ti_control_save(const tithe_exchange *ex, double *numbers)
         [AT_SPENT] = c->spent,
         [AT_TOOK] = c->took,
         [AT_FLAGS] = (c->looked ? LOOKED : 0) + (c->stepped ? STEPPED : 0) + (c->decided ? DECIDED : 0) +
-                     (c->settled ? SETTLED : 0),
+                     (c->settled ? SETTLED : 0) + (c->lost ? LOST : 0),
         [AT_CHANGES] = c->changes,
         [AT_SPREAD] = c->view.spread,
         [AT_SPREAD_KEPT] = c->view.spread_kept,
@@ -73,9 +73,11 @@ static bool make_sense(const exchange_control *c, const double *numbers)
     return numbers[AT_SETTINGS] == (double)c->settings.count &&
            is_whole(numbers[AT_SETTING], (double)c->settings.count - 1) && is_whole(numbers[AT_NEXT], most) &&
            is_whole(numbers[AT_SINCE], most) && is_whole(numbers[AT_CHANGES], most) &&
-           is_whole(numbers[AT_FLAGS], 15) && numbers[AT_COMPUTE] >= 0 && numbers[AT_RIGHT] >= 0 &&
+           is_whole(numbers[AT_FLAGS], ALL_FLAGS) && numbers[AT_COMPUTE] >= 0 && numbers[AT_RIGHT] >= 0 &&
            numbers[AT_RIGHT] <= 1 && isfinite(numbers[AT_COMPUTE]) && isfinite(numbers[AT_SPENT]) &&
-           isfinite(numbers[AT_TOOK]);
+           isfinite(numbers[AT_TOOK]) &&
+           !ti_setting_is_out(&c->settings.all[(size_t)numbers[AT_SETTING]],
+                              (unsigned)numbers[AT_FLAGS] & LOST);
 }
 
 tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t step, tithe_error *error)
@@ -101,6 +103,7 @@ tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t
     c->stepped = flags & STEPPED;
     c->decided = flags & DECIDED;
     c->settled = flags & SETTLED;
+    c->lost = flags & LOST;
     c->changes = (unsigned)numbers[AT_CHANGES];
     c->view.spread = numbers[AT_SPREAD];
     c->view.spread_kept = numbers[AT_SPREAD_KEPT];
@@ -132,8 +135,11 @@ tithe_status ti_control_follow(tithe_exchange *ex, const char *options, tithe_er
     size_t place;
     const tithe_status status = ti_control_find(ex, options, &place, error);
     if (status) return status;
+    if (ti_setting_is_out(&c->settings.all[place], c->lost))
+        return ti_fail(error, TITHE_E_DATA, 0,
+                       "'%.120s' is for a run that has lost its switch: replay one that has not.", options);
     c->follows = c->settled = true;
-    ex->config.comm->lets_go = false; /* nobody here could choose another one */
+    ti_control_let_go(ex, false); /* nobody here could choose another one */
     c->next = UINT32_MAX;
     return ti_control_take(ex, place, "replayed", error);
 }

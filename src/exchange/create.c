@@ -336,7 +336,6 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
 void tithe_exchange_free(tithe_exchange *ex)
 {
     if (!ex) return;
-    if (ex->control) ex->config.comm->lets_go = false; /* the next one may have nothing else */
     ti_control_close(ex->control);
     if (ex->kind) ex->kind->close(ex);
     for (unsigned i = 0; ex->workers && !ex->sliced && i < ex->config.comm->local; i++)

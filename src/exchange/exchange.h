@@ -140,6 +140,7 @@ struct tithe_exchange {
     unsigned lane_count;
     struct exchange_opened *opened;   /* what was made from text; NULL: all is the caller's (open.c) */
     struct exchange_control *control; /* NULL: nobody steers, or it is a bucket (control.h) */
+    bool lets_go;                     /* of a switch that is lost: somebody takes another scheme then */
     struct exchange_methods *changed; /* what it was changed to by text; NULL: it was not (change.c) */
     tithe_codec *raw;                 /* all|raw, for what is not compressed */
     size_t raw_bytes;                 /* of its frames */

@@ -57,6 +57,7 @@ static void describe(const tithe_exchange *ex, description *d)
     if (!layers) d->spoilt = true;
     ti_description_add(d, "layers", "%s", layers ? layers : "");
     free(layers);
+    if (ex->config.comm->aggregator) ti_description_add(d, "switch", "attached"); /* a tuner may choose it */
     for (const tithe_option *row = ti_exchange_option_table; row->name; row++) {
         char room[OPTION_ROOM];
         const char *value = resolved(ex, row->name);

@@ -29,7 +29,7 @@ typedef struct switching {
     uint8_t **codes;    /* of each local rank */
     uint8_t *sums;
     unsigned round; /* that ranks propose for */
-    float **whole;  /* vectors before they were written, where the switch may be lost; NULL: it may not */
+    float **whole;  /* vectors before they were written, where a switch may be lost; NULL: it is simulated */
     bool written;
 } switching;
 
@@ -147,7 +147,7 @@ static tithe_status open(tithe_exchange *ex, tithe_error *error)
     for (unsigned i = 0; enough && i < local; i++)
         s->codes[i] = exchange_room((sum.n * sum.up + 7) / 8 + s->scales * sizeof(uint32_t), 1, &enough);
     s->sums = exchange_room(longest, 1, &enough);
-    if (ex->config.comm->lets_go) s->whole = exchange_room(local, sizeof *s->whole, &enough);
+    if (ex->config.comm->aggregator) s->whole = exchange_room(local, sizeof *s->whole, &enough);
     for (unsigned i = 0; s->whole && i < local; i++)
         s->whole[i] = exchange_room(ex->n, sizeof(float), &enough);
     if (!enough) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %zu sums.", ex->n);
@@ -169,6 +169,12 @@ static float *vector_of(const tithe_exchange *ex, unsigned i)
     return ex->vectors ? ex->vectors[i] : ex->workers[i].residual;
 }
 
+static bool is_lost(const tithe_exchange *ex)
+{
+    const switching *s = ex->own;
+    return !s->simulated && ex->config.comm->lost;
+}
+
 /* All ranks' codes become sums, and what that took is noted. */
 static tithe_status reduce(tithe_exchange *ex, const agg_reduction *r, tithe_error *error)
 {
@@ -179,7 +185,7 @@ static tithe_status reduce(tithe_exchange *ex, const agg_reduction *r, tithe_err
     const uint8_t *const *up = (const uint8_t *const *)s->codes;
     const tithe_status status = s->simulated
                                     ? ti_aggregator_simulated.reduce(s->simulated, r, up, s->sums, 0, error)
-                                    : ti_comm_reduce(comm, r, up, s->sums, error);
+                                    : ti_comm_reduce(comm, r, up, s->sums, ex->lets_go, error);
     if (status) return status;
     ti_comm_count(comm, (uint64_t)2 * cut.packets * comm->local, (cut.up + cut.down) * comm->local);
     tithe_step_shape *shape = &ex->shape;
@@ -243,7 +249,7 @@ static tithe_status encode(tithe_exchange *ex, void *own, unsigned i, exchange_l
     const switching *s = own;
     exchange_worker *w = &ex->workers[i];
     const integers_call c = call_of(ex, ex->config.comm->first + i);
-    if (s->whole && ex->n) memcpy(s->whole[i], vector_of(ex, i), ex->n * sizeof(float));
+    if (s->whole && ex->lets_go && ex->n) memcpy(s->whole[i], vector_of(ex, i), ex->n * sizeof(float));
     w->sent = s->how->encode(&c, vector_of(ex, i), s->codes[i]);
     return TITHE_OK;
 }
@@ -264,7 +270,7 @@ static void describe(tithe_exchange *ex)
     }
     tithe_frame_info info = {.bytes = (size_t)up, .entries = ex->n};
     info.paper_bits = tithe_codec_paper_bits(ex->config.codec, ex->n, ex->n);
-    if (ex->config.comm->lost) info = (tithe_frame_info){0};
+    if (is_lost(ex)) info = (tithe_frame_info){0};
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
         exchange_worker *w = &ex->workers[i];
         w->info = info;
@@ -281,7 +287,7 @@ static tithe_status reduce_all(tithe_exchange *ex, bool *refused, tithe_error *e
 {
     switching *s = ex->own;
     s->written = *refused = false;
-    tithe_status status = s->simulated ? TITHE_OK : ti_comm_join_switch(ex->config.comm, error);
+    tithe_status status = s->simulated ? TITHE_OK : ti_comm_join_switch(ex->config.comm, ex->lets_go, error);
     if (!status) status = agree(ex, s, refused, error);
     if (status || *refused) return status;
     status = ti_exchange_each(ex, encode, s, error);
@@ -305,24 +311,30 @@ static void keep_all(tithe_exchange *ex, float *update)
     describe(ex);
 }
 
+static tithe_status go_nowhere(tithe_exchange *ex, float *update, tithe_error *error)
+{
+    if (!ex->lets_go)
+        return ti_fail(error, TITHE_E_PEER, 0, "%s: open another exchange, with another scheme.",
+                       ex->config.comm->lost_as);
+    const tithe_status status = ti_refusal_ask(ex, false, error); /* what is not finite is not kept */
+    if (!status && !ex->refusal.code) keep_all(ex, update);
+    return status;
+}
+
 static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
 {
     switching *s = ex->own;
-    tithe_comm *comm = ex->config.comm;
     bool refused = false;
     tithe_error own = {0};
     ex->shape.reductions = 0;
     s->written = false;
     tithe_status status = ti_exchange_expect_all(ex, error);
-    if (!status && !comm->lost) { /* by another bucket of this step */
+    if (!status && !is_lost(ex)) { /* by another bucket of this step, or by another exchange */
         status = reduce_all(ex, &refused, &own);
-        if (!s->simulated) status = ti_comm_agree_on_switch(comm, status, &own);
+        if (!s->simulated && ex->lets_go) status = ti_comm_agree_on_switch(ex->config.comm, status, &own);
         if (status && error) *error = own;
     }
-    if (!status && comm->lost) {
-        keep_all(ex, update);
-        return TITHE_OK;
-    }
+    if (!status && is_lost(ex)) return go_nowhere(ex, update, error);
     if (!status && refused) status = ti_refusal_ask(ex, true, error);
     if (status || refused) return status;
     const double start = clock_now();

@@ -84,7 +84,8 @@ typedef struct maker {
     setting_list *list;
     size_t room;
     const char *only_scheme, *only_collective; /* that the caller named; NULL: any */
-    bool needs_switch;                         /* that scheme; */
+    const tithe_scheme *needs_switch;          /* that scheme, if it does; */
+    tithe_error why_not;                       /* what was wrong with the first setting that has one; */
     bool spare;                                /* settings without one are added */
     const setting_range *range;
 } maker;
@@ -144,7 +145,7 @@ static tithe_status add(maker *m, const char *codec, const tithe_scheme *scheme,
         c.collective = collective;
         c.leader = NULL;
         c.shared_level = false;
-        if (!ti_exchange_choose(&c, ex->n, &choice, NULL)) {
+        if (!ti_exchange_choose(&c, ex->n, &choice, s->switched && !m->why_not.code ? &m->why_not : NULL)) {
             describe(ex, choice.scheme, c.codec, s);
             price(ex, &c, &choice, s);
             m->list->count++;
@@ -257,6 +258,19 @@ static const char *named(const char *name)
     return name && strcmp(name, "auto") != 0 ? name : NULL;
 }
 
+/* Spare settings alone are none that were asked for. */
+static tithe_status expect_some(const maker *m, const tithe_exchange_config *config, tithe_error *error)
+{
+    for (size_t i = 0; i < m->list->count; i++)
+        if (!m->list->all[i].spare) return TITHE_OK;
+    const char *why = m->why_not.code ? m->why_not.text : NULL;
+    if (!why && m->needs_switch) why = m->needs_switch->refuse(config);
+    if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
+    return ti_fail(error, TITHE_E_SPEC, 0,
+                   "There is no way to send %s like this: leave `scheme` and `collective` to the tuner.",
+                   tithe_codec_spec(config->codec));
+}
+
 tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_config *config,
                               const setting_range *range, setting_list *list, tithe_error *error)
 {
@@ -267,16 +281,11 @@ tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_con
                .only_scheme = named(config->scheme),
                .only_collective = named(config->collective)};
     for (const tithe_scheme *const *s = tithe_schemes(); *s && m.only_scheme; s++)
-        m.needs_switch |= (*s)->integers && strcmp(m.only_scheme, (*s)->name) == 0;
+        if ((*s)->integers && strcmp(m.only_scheme, (*s)->name) == 0) m.needs_switch = *s;
     *list = (setting_list){0};
     tithe_status status = add_all(&m, "all|raw", true, true, error);
     if (!status) status = ti_exchange_sums_whole(codec) ? add_codecs(&m, error) : add_codec(&m, codec, error);
-    if (!status && list->count == 0)
-        status =
-            ti_fail(error, TITHE_E_SPEC, 0,
-                    "There is no way to send %s like this: leave `scheme` and `collective` to the tuner.",
-                    tithe_codec_spec(codec));
-    return status;
+    return status ? status : expect_some(&m, config, error);
 }
 
 void ti_settings_free(setting_list *list)

@@ -124,6 +124,7 @@ static void describe_facts(const run *r, description *d)
         ti_description_add(d, "replay contents", "%016llx",
                            (unsigned long long)XXH3_64bits(r->o->replay, strlen(r->o->replay)));
     ti_description_add(d, "records", "%u", r->o->records);
+    if (r->comm->aggregator) ti_description_add(d, "switch", "attached"); /* a tuner may choose it */
     ti_description_add(d, "version", "%s", tithe_version());
 }
 

@@ -115,7 +115,7 @@ static tithe_status start(bench *b, const char *backend, unsigned datagram, unsi
     const tithe_switch_options at = {.size = sizeof at, .address = b->address};
     tithe_status status = tithe_comm_local(WORKERS, &b->comm, error);
     if (!status) status = tithe_switch_attach(b->comm, &at, error);
-    return status ? status : ti_comm_join_switch(b->comm, error);
+    return status ? status : ti_comm_join_switch(b->comm, false, error);
 }
 
 /* Seconds of one reduction, `rounds` times; the first one is not counted. */
@@ -132,7 +132,7 @@ static tithe_status reduce(bench *b, const agg_reduction *r, unsigned rounds, do
     for (unsigned w = 0; w < WORKERS; w++) up[w] = codes;
     for (unsigned k = 0; k <= rounds && !status; k++) {
         const double began = clock_now();
-        status = ti_comm_reduce(b->comm, r, up, sums, error);
+        status = ti_comm_reduce(b->comm, r, up, sums, false, error);
         if (k) seconds[k - 1] = clock_now() - began;
     }
     for (size_t i = 0; i < r->n && r->up == 32 && !status; i++)
@@ -153,13 +153,16 @@ static agg_reduction reduction_of(const case_row *c, size_t n)
                            .n = n};
 }
 
+static tithe_switch_row row_of(const char *name, const case_row *c)
+{
+    return (tithe_switch_row){.name = name, .what = c->what, .n = c->n};
+}
+
 static void describe(tithe_switch_row *row, const case_row *c, double seconds[ROUNDS])
 {
     row->fastest = seconds[0];
     for (int i = 1; i < ROUNDS; i++) row->fastest = seconds[i] < row->fastest ? seconds[i] : row->fastest;
     row->seconds = median(seconds, ROUNDS);
-    row->what = c->what;
-    row->n = c->n;
     row->rate = (double)c->n / row->seconds;
 }
 
@@ -190,7 +193,7 @@ static tithe_status measure_echo(const case_row *c, tithe_switch_row *row, tithe
     const echo_shape shape = {.workers = WORKERS,
                               .length = PACKET_HEAD + packet_bytes(cut.values, c->bits),
                               .packets = cut.packets,
-                              .window = c->datagram > 9000 ? 8 : 256};
+                              .datagram = c->datagram};
     const tithe_status status = ti_bench_echo(&shape, ROUNDS, seconds, error);
     if (!status) describe(row, c, seconds);
     return status;
@@ -206,13 +209,9 @@ static tithe_status measure_trip(const char *backend, tithe_switch_row *row, tit
     if (!status) status = reduce(&b, &r, TRIPS, seconds, error);
     if (seconds) end(&b);
     if (!status) {
-        *row = (tithe_switch_row){.name = row->name,
-                                  .what = "one slot, there and back",
-                                  .trip = true,
-                                  .n = TRIP_VALUES,
-                                  .fastest = seconds[0],
-                                  .gate = longest_trip,
-                                  .retransmitted = b.counts.retransmitted};
+        row->fastest = seconds[0];
+        row->gate = longest_trip;
+        row->retransmitted = b.counts.retransmitted;
         for (int i = 1; i < TRIPS; i++) row->fastest = seconds[i] < row->fastest ? seconds[i] : row->fastest;
         row->seconds = median(seconds, TRIPS);
         row->rate = TRIP_VALUES / row->seconds;
@@ -222,32 +221,50 @@ static tithe_status measure_trip(const char *backend, tithe_switch_row *row, tit
     return status;
 }
 
+/* What is lost for good on the way is said in its row, and the others go on. */
+typedef struct rows {
+    void (*report)(void *context, const tithe_switch_row *row);
+    void *context;
+    tithe_error error;
+} rows;
+
+static tithe_status tell(rows *to, tithe_switch_row *row, tithe_status status)
+{
+    if (status == TITHE_E_TIMEOUT) row->why = to->error.text;
+    if (status && !row->why) return status;
+    to->report(to->context, row);
+    return TITHE_OK;
+}
+
+static tithe_status measure_backend(const tithe_switch_backend *backend, rows *to)
+{
+    const tithe_switch_options options = {
+        .size = sizeof options, .address = "127.0.0.1:0", .workers = WORKERS};
+    char name[32];
+    snprintf(name, sizeof name, "switch.%s", backend->name);
+    tithe_switch_row row = {.name = name, .why = backend->refuse ? backend->refuse(&options) : NULL};
+    if (row.why) return tell(to, &row, TITHE_OK);
+    tithe_status status = TITHE_OK;
+    for (size_t c = 0; c < CASES && !status; c++) {
+        row = row_of(name, &cases[c]);
+        status = tell(to, &row, measure_rate(backend->name, &cases[c], &row, &to->error));
+    }
+    row =
+        (tithe_switch_row){.name = name, .what = "one slot, there and back", .trip = true, .n = TRIP_VALUES};
+    return status ? status : tell(to, &row, measure_trip(backend->name, &row, &to->error));
+}
+
 tithe_status tithe_switch_bench(void (*report)(void *context, const tithe_switch_row *row), void *context,
                                 tithe_error *error)
 {
+    rows to = {.report = report, .context = context};
     tithe_status status = TITHE_OK;
     for (size_t c = 0; c < CASES && !status; c++) {
-        tithe_switch_row row = {.name = "echo"};
-        status = measure_echo(&cases[c], &row, error);
-        if (!status) report(context, &row);
+        tithe_switch_row row = row_of("echo", &cases[c]);
+        status = tell(&to, &row, measure_echo(&cases[c], &row, &to.error));
     }
-    for (const tithe_switch_backend *const *b = tithe_switch_backends(); *b && !status; b++) {
-        const tithe_switch_options options = {
-            .size = sizeof options, .address = "127.0.0.1:0", .workers = WORKERS};
-        char name[32];
-        snprintf(name, sizeof name, "switch.%s", (*b)->name);
-        tithe_switch_row row = {.name = name};
-        if ((*b)->refuse && (row.why = (*b)->refuse(&options))) {
-            report(context, &row);
-            continue;
-        }
-        for (size_t c = 0; c < CASES && !status; c++) {
-            row = (tithe_switch_row){.name = name};
-            status = measure_rate((*b)->name, &cases[c], &row, error);
-            if (!status) report(context, &row);
-        }
-        if (!status) status = measure_trip((*b)->name, &row, error);
-        if (!status) report(context, &row);
-    }
+    for (const tithe_switch_backend *const *b = tithe_switch_backends(); *b && !status; b++)
+        status = measure_backend(*b, &to);
+    if (status && error) *error = to.error;
     return status;
 }

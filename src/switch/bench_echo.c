@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "switch/mail.h"
+#include "switch/switch.h"
 
 enum { MOST_WORKERS = 8, LOOK_UP = 100000 /* microseconds */ };
 static const double lost = 2; /* seconds without a packet, after which one must be */
@@ -82,17 +83,16 @@ typedef struct worker {
     uint32_t sent, back;
 } worker;
 
-static void send_some(worker *w, const echo_shape *shape, outbox *out, const uint8_t *bytes)
+static void send_some(worker *w, const echo_shape *shape, uint32_t window, outbox *out, const uint8_t *bytes)
 {
     const struct iovec piece = {(void *)bytes, shape->length};
-    for (; w->sent < shape->packets && w->sent - w->back < shape->window && !ti_outbox_is_full(out);
-         w->sent++)
+    for (; w->sent < shape->packets && w->sent - w->back < window && !ti_outbox_is_full(out); w->sent++)
         ti_outbox_add(out, &piece, 1, true);
     for (unsigned l = 0; l < ti_outbox_letters(out); l++) ti_outbox_post(out, w->socket, l, NULL);
     ti_outbox_flush(out, w->socket);
 }
 
-static tithe_status run_round(worker *of, const echo_shape *shape, inbox *in, outbox *out,
+static tithe_status run_round(worker *of, const echo_shape *shape, uint32_t window, inbox *in, outbox *out,
                               const uint8_t *bytes, tithe_error *error)
 {
     double heard = clock_now();
@@ -101,33 +101,35 @@ static tithe_status run_round(worker *of, const echo_shape *shape, inbox *in, ou
     while (all < shape->workers * shape->packets) {
         for (unsigned i = 0; i < shape->workers; i++) {
             mail_item d;
-            send_some(&of[i], shape, out, bytes);
+            send_some(&of[i], shape, window, out, bytes);
             ti_inbox_receive(in, of[i].socket, MSG_DONTWAIT);
             for (; ti_inbox_next(in, &d); of[i].back++, all++) heard = clock_now();
         }
         if (clock_now() > heard + lost)
-            return ti_fail(error, TITHE_E_TIMEOUT, 0, "A packet was lost on the loopback.");
+            return ti_fail(error, TITHE_E_TIMEOUT, 0,
+                           "A packet was lost on the loopback: raise net.core.rmem_max.");
     }
     return TITHE_OK;
 }
 
-static tithe_status run_rounds(const echo_shape *shape, const net_address *at, unsigned rounds,
-                               double *seconds, tithe_error *error)
+static tithe_status run_rounds(const echo_shape *shape, const echo *e, unsigned rounds, double *seconds,
+                               tithe_error *error)
 {
     worker of[MOST_WORKERS];
+    const uint32_t window = ti_switch_slots(e->socket, shape->workers, shape->datagram);
     tithe_status status = TITHE_OK;
     inbox *in = ti_inbox_open();
     outbox *out = ti_outbox_open();
     uint8_t *bytes = calloc(1, shape->length);
     if (!in || !out || !bytes) status = ti_fail(error, TITHE_E_MEMORY, 0, "There is no memory for packets.");
     for (unsigned i = 0; i < shape->workers; i++) {
-        of[i].socket = status ? -1 : ti_net_connect(at, error);
+        of[i].socket = status ? -1 : ti_net_connect(&e->at, error);
         if (of[i].socket < 0) status = status ? status : TITHE_E_FILE;
         if (!status) ti_inbox_prepare(of[i].socket);
     }
     for (unsigned k = 0; k <= rounds && !status; k++) {
         const double began = clock_now();
-        status = run_round(of, shape, in, out, bytes, error);
+        status = run_round(of, shape, window, in, out, bytes, error);
         if (k) seconds[k - 1] = clock_now() - began;
     }
     for (unsigned i = 0; i < shape->workers; i++)
@@ -145,7 +147,7 @@ tithe_status ti_bench_echo(const echo_shape *shape, unsigned rounds, double *sec
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "There are %d workers at most.", MOST_WORKERS);
     tithe_status status = open_echo(&e, error);
     if (!status) {
-        status = run_rounds(shape, &e.at, rounds, seconds, error);
+        status = run_rounds(shape, &e, rounds, seconds, error);
         atomic_store(&e.stop, true);
         pthread_join(e.thread, NULL);
     }

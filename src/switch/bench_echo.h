@@ -7,10 +7,10 @@
 typedef struct echo_shape {
     unsigned workers;
     uint32_t length, packets; /* of each worker */
-    uint32_t window;          /* so many of them are under way */
+    uint32_t datagram; /* the longest packet of a switch, which has so many of them under way as here */
 } echo_shape;
 
-/* Seconds of each of `rounds` rounds, after one that is not counted. */
+/* Seconds of each of `rounds` rounds, after one that is not counted. Nothing is sent again: a packet that is lost is TITHE_E_TIMEOUT. */
 tithe_status ti_bench_echo(const echo_shape *shape, unsigned rounds, double *seconds, tithe_error *error);
 
 #endif

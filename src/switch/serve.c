@@ -29,13 +29,12 @@ const char *tithe_switch_reason(unsigned number)
     return number < AGG_REASONS ? ti_agg_reason_name((agg_reason)number) : NULL;
 }
 
-/* All workers' packets under way at once have to fit into the socket: what does not is lost, and sent again. */
-static uint32_t choose_slots(const switch_state *s)
+uint32_t ti_switch_slots(int socket, unsigned workers, uint32_t datagram)
 {
-    const size_t each = (size_t)s->options->workers * (s->shape.datagram + SYSTEM_BYTES);
-    const size_t fit = ti_net_room(s->socket) / each;
+    const size_t each = (size_t)workers * (datagram + SYSTEM_BYTES);
+    const size_t fit = ti_net_room(socket) / each;
     uint32_t slots = LEAST_SLOTS;
-    while (2 * slots <= fit && 2 * slots * s->shape.datagram <= UNDER_WAY && slots < MOST_SLOTS) slots *= 2;
+    while (2 * slots <= fit && 2 * slots * datagram <= UNDER_WAY && slots < MOST_SLOTS) slots *= 2;
     return slots;
 }
 
@@ -46,7 +45,7 @@ static void choose_shape(switch_state *s)
                            .jobs = o->jobs ? o->jobs : DEFAULT_JOBS,
                            .datagram = o->datagram ? o->datagram : ti_net_datagram(s->socket, &s->at, false),
                            .lease = AGG_LEASE};
-    s->shape.slots = o->slots ? o->slots : choose_slots(s);
+    s->shape.slots = o->slots ? o->slots : ti_switch_slots(s->socket, o->workers, s->shape.datagram);
     const uint32_t room =
         packet_room(s->shape.datagram, seal_bytes(&s->seal), 4); /* narrower ones fill it less */
     s->shape.values = room < 65528 ? room : 65528;

@@ -21,6 +21,9 @@ typedef struct switch_state {
     void *own; /* the backend's */
 } switch_state;
 
+/* Slots, where nothing is said. All workers' packets under way at once have to fit into the socket: what does not is lost, and sent
+ * again. */
+uint32_t ti_switch_slots(int socket, unsigned workers, uint32_t datagram);
 /* Key, socket and a shape that the backend may change; then memory. Closed also after a failure. */
 tithe_status ti_switch_open(switch_state *s, const tithe_switch_options *options, tithe_error *error);
 tithe_status ti_switch_start(switch_state *s, tithe_error *error);

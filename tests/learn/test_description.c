@@ -4,6 +4,7 @@
  *     unit_learn_description --names       # the table of options, for tests/cli/test_run_options.py */
 #include <unistd.h>
 
+#include "aggregate/reduction.h"
 #include "learn/run_options.h"
 #include "learn/runs.h"
 #include "queues.h"
@@ -353,6 +354,30 @@ static void a_long_description_is_compared_to_its_end(void **state)
     group_free(g);
 }
 
+/* All ranks have a switch, or none has; a server needs none. */
+static void a_switch_is_everybodys(void **state)
+{
+    (void)state;
+    for (unsigned attached = 0; attached < 4; attached++)
+        for (int server = 0; server < 2; server++) {
+            group *g = group_start(server);
+            for (unsigned i = 0; i < PAIR; i++) {
+                void *self = NULL;
+                if (!(attached >> i & 1)) continue;
+                assert_int_equal(ti_simulated_switch(PAIR, &self, NULL), TITHE_OK);
+                ti_comm_attach(&g->all[i].comm, &ti_aggregator_simulated, self);
+            }
+            for (unsigned i = 0; i < g->count; i++) set(&g->all[i], "tuner", "fixed");
+            group_run(g);
+            if (attached == 0 || attached == 3)
+                expect_run(g, "a switch");
+            else
+                expect_named(g, "switch (not given)");
+            for (unsigned i = 0; i < PAIR; i++) ti_comm_detach(&g->all[i].comm);
+            group_free(g);
+        }
+}
+
 /* A process that fails ahead of the handshake does not leave the others waiting. */
 static void who_cannot_start_says_so(void **state)
 {
@@ -507,6 +532,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(contents_of_files_count_and_not_their_names),
         cmocka_unit_test(data_is_compared_by_its_rows),
         cmocka_unit_test(a_long_description_is_compared_to_its_end),
+        cmocka_unit_test(a_switch_is_everybodys),
         cmocka_unit_test(who_cannot_start_says_so),
         cmocka_unit_test(what_is_set_is_what_one_gets),
         cmocka_unit_test(what_is_no_value_is_refused),

@@ -1,5 +1,6 @@
 /* test_serve.c - a server that is no trainer: it opens what the workers open from text, and the sum is that of ranks in one
  * place, to the bit. Processes are threads over the queues of queues.h. */
+#include "aggregate/reduction.h"
 #include "exchange/group.h"
 #include "queues.h"
 
@@ -49,7 +50,8 @@ static void *serve(void *argument)
     return NULL;
 }
 
-static void run_all(process *all, const char *const *const *each)
+/* Ranks below `switches` have one. */
+static void run_all(process *all, const char *const *const *each, unsigned switches)
 {
     network net;
     network_open(&net, RANKS + 1);
@@ -62,6 +64,10 @@ static void run_all(process *all, const char *const *const *each)
                                    .timeout = 60};
         all[r] = (process){.rank = r, .options = each[r]};
         assert_int_equal(tithe_comm_custom(&queues, &net, &place, &all[r].comm, NULL), TITHE_OK);
+        void *self = NULL;
+        if (r >= switches) continue;
+        assert_int_equal(ti_simulated_switch(RANKS, &self, NULL), TITHE_OK);
+        ti_comm_attach(all[r].comm, &ti_aggregator_simulated, self);
     }
     for (unsigned r = 0; r <= RANKS; r++)
         assert_int_equal(pthread_create(&all[r].thread, NULL, r < RANKS ? work : serve, &all[r]), 0);
@@ -96,7 +102,7 @@ static void a_server_opens_what_the_workers_open(void **state)
     static process all[RANKS + 1];
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const char *const *const each[] = {options[i], options[i], options[i], NULL};
-        run_all(all, each);
+        run_all(all, each, i % 2 ? RANKS : 0);
         for (unsigned r = 0; r <= RANKS; r++)
             expect(all[r].status == TITHE_OK, "%s: %s", options[i][0], all[r].error.text);
         for (unsigned e = 0; e < EXCHANGES; e++) expect_sum(all, e);
@@ -110,13 +116,26 @@ static void everybody_hears_what_differs(void **state)
     static process all[RANKS + 1];
     static const char *const other[] = {"codec=natural;downlink=natural:bits=8", ""};
     const char *const *const each[] = {options[0], options[0], other, NULL};
-    run_all(all, each);
+    run_all(all, each, 0);
     for (unsigned r = 0; r <= RANKS; r++) {
         assert_int_equal(all[r].status, TITHE_E_MISMATCH);
         assert_string_equal(all[r].error.text, all[0].error.text);
     }
     assert_non_null(strstr(all[0].error.text, "downlink"));
     assert_non_null(strstr(all[0].error.text, "bits=8"));
+}
+
+/* What there is to choose from is another list where there is a switch. */
+static void a_switch_is_everybodys(void **state)
+{
+    (void)state;
+    static process all[RANKS + 1];
+    const char *const *const each[] = {options[0], options[0], options[0], NULL};
+    run_all(all, each, 1);
+    for (unsigned r = 0; r <= RANKS; r++) {
+        assert_int_equal(all[r].status, TITHE_E_MISMATCH);
+        assert_non_null(strstr(all[r].error.text, "Rank 0 has switch attached, but rank 1"));
+    }
 }
 
 static void a_server_has_no_ranks(void **state)
@@ -133,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_opens_what_the_workers_open),
         cmocka_unit_test(everybody_hears_what_differs),
+        cmocka_unit_test(a_switch_is_everybodys),
         cmocka_unit_test(a_server_has_no_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
