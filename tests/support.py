@@ -5,6 +5,7 @@ than HANG, after which a test says that something hangs."""
 
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -161,6 +162,12 @@ def free_port():
 
 def has_mpirun():
     return shutil.which(MPIRUN) is not None
+
+
+def is_sanitized():
+    """Then memory is that of the sanitizer, too: what was freed and is held back, and an eighth of what was asked for and never touched."""
+    with open(os.path.join(os.environ["TITHE_BUILD"], "CMakeCache.txt"), encoding="utf-8") as file:
+        return re.search(r"^TITHE_SANITIZE:[A-Z]*=.", file.read(), re.M) is not None
 
 
 def skip(why):

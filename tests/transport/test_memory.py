@@ -3,10 +3,9 @@ gathered, but go to the owners of parts; and shorter ones take no more than two 
 
 import json
 import os
-import re
 import subprocess
 
-from support import HANG, MPIRUN, check, finish, has_mpirun, mpirun, skip
+from support import HANG, MPIRUN, check, finish, has_mpirun, is_sanitized, mpirun, skip
 
 program = os.path.join(os.environ["TITHE_BUILD"], "tests", "bench_exchange_mpi")
 N = 4_000_000
@@ -18,9 +17,8 @@ CODECS = {"natural": 0.5,  # parts
 
 if not os.path.exists(program) or not has_mpirun():
     skip(f"no {MPIRUN}, or a build without MPI")
-with open(os.path.join(os.environ["TITHE_BUILD"], "CMakeCache.txt"), encoding="utf-8") as file:
-    if re.search(r"^TITHE_SANITIZE:[A-Z]*=.", file.read(), re.M):
-        skip("a sanitizer takes memory of its own")
+if is_sanitized():
+    skip("a sanitizer takes memory of its own")
 
 
 def growth(ranks, codec):
