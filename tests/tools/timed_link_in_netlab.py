@@ -50,7 +50,7 @@ def train(how, delay, hidden, steps, lab=(), more=()):
     """Messages of 10 kB times `hidden`, over a ring."""
     command = [netlab, "--rate", "100mbit", "--delay", delay, *lab, how, kick, tithe, "train", "--transport", how, "--workers", "2",
                "--data", "gisette-like:scale=0.05", "--model", f"mlp:hidden={hidden}", "--estimator", "minibatch", "--batch", "4",
-               "--step-size", "0.001", "--steps", str(steps), "--no-optimum", "--json", "-", *more]
+               "--step-size", "0.001", "--steps", str(steps), "--tuner", "fixed", "--no-optimum", "--json", "-", *more]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG, env=environment, check=False)
     try:
         return json.loads(done.stdout)
