@@ -15,7 +15,7 @@ WRONG = [
     (["--data", "nothing"], 3, 2, "No data"),
     (["--data", "./none.svm"], 3, 2, "is it there, and may you read it?"),
     (["--data", "./three.svm", "--positive", "label>5"], 3, 2, "three.svm"),
-    ([*DATA, "--codec", "nope"], 3, 2, "server: There is no selector"),
+    ([*DATA, "--codec", "nope"], 3, 2, "There is no selector"),
     ([*DATA, "--codec", "all|raw", "--step-size", "1e300"], 3, 1, "The run diverged"),
     ([*DATA, "--trace", "no/such/folder"], 3, 2, "Cannot write the trace"),
     ([*DATA, "--resume", "three.svm"], 3, 2, "three.svm"),
