@@ -220,6 +220,10 @@ tithe_status tithe_comm_mpi(const void *mpi_comm, tithe_comm **comm, tithe_error
             free(s);
             return ti_mpi_fail(code, "start", error);
         }
+        /* Some raise the error of a request there, and not on the communicator that it belongs to; of a program that started MPI
+         * itself, what it has set stays. */
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
         s->started = true;
     }
     const MPI_Comm parent = mpi_comm ? *(const MPI_Comm *)mpi_comm : MPI_COMM_WORLD;
