@@ -79,7 +79,8 @@ def attach(model, wanted):
     """The hook. Dense is what DDP does by itself."""
     if wanted.hook == "tithe":
         import tithe.torch
-        state = tithe.torch.State(model, codec=wanted.codec, feedback=wanted.feedback, **json.loads(wanted.options))
+        more = {"momentum": MOMENTUM, **json.loads(wanted.options)} if wanted.codec else json.loads(wanted.options)
+        state = tithe.torch.State(model, codec=wanted.codec, feedback=wanted.feedback, **more)
         model.register_comm_hook(state, tithe.torch.hook)
         return state
     if wanted.hook == "fp16":

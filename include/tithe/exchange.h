@@ -157,6 +157,10 @@ typedef struct tithe_exchange_config {
     const double *feedback_params; /* from tithe_feedback_find; NULL: its defaults */
     /* Whoever has the model can go back to where it was, as a tuner that makes trials asks for (tithe_steering.trial). */
     bool restores;
+    /* That of the host, which moves along m <- M m + update: ranks then compress u <- M u + g in place of g, and the update is such that m
+     * becomes the mean of what was sent. What waits in a residual has the momentum of its wait, so top-k takes fewer steps. For SGD with
+     * momentum (Nesterov's, too), gamma 1 in every step, and a host that does not dampen. 0: none. */
+    double momentum;
 } tithe_exchange_config;
 
 #define TITHE_EACH_LAYER ((size_t)-1) /* bucket_bytes: a bucket for each layer, neither fused nor cut */
@@ -334,6 +338,9 @@ TITHE_API float *tithe_exchange_server_residual(tithe_exchange *ex);
 /* What a rank owns of a bucket (shards): how many numbers, and where they begin. 0: nothing. */
 TITHE_API size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket,
                                       size_t *begin);
+/* Under `momentum`: u of a local rank, and the mean of what was sent in the last step, the same on all ranks. Good until the next step. */
+TITHE_API float *tithe_exchange_momentum(tithe_exchange *ex, unsigned rank);
+TITHE_API float *tithe_exchange_direction(tithe_exchange *ex);
 /* Numbers that the scheme and the tuner learned, the same on all ranks (artopk: who led, and what it gained); under cat:late=on each
  * process has its own ranks', and zeros for the others. Returns how many; copies them to `numbers`, if that is not NULL. */
 TITHE_API size_t tithe_exchange_learned(const tithe_exchange *ex, double *numbers);

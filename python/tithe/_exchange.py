@@ -178,6 +178,14 @@ class Exchange:
         """A view of what the server, or the owner of a part, keeps."""
         return at(library().tithe_exchange_server_residual(self._handle), self.n)
 
+    def momentum(self) -> Any:
+        """A view of the momentum of this process's first rank, where the host's is known (``momentum``). Good until the next step."""
+        return at(library().tithe_exchange_momentum(self._handle, self.comm.rank), self.n)
+
+    def direction(self) -> Any:
+        """A view of the mean of what was sent in the last step, which the host's momentum is then, the same on all ranks."""
+        return at(library().tithe_exchange_direction(self._handle), self.n)
+
     def before(self) -> Any:
         """A view of the last update, where a tuner that steers remembers it."""
         return at(library().tithe_exchange_before(self._handle), self.n)

@@ -64,6 +64,8 @@ DECLARATIONS = {
         size_t tithe_exchange_steered(const tithe_exchange *ex, double *numbers);
         tithe_status tithe_exchange_steer_on(tithe_exchange *ex, const double *numbers, size_t count, uint32_t step, tithe_error *error);
         float *tithe_exchange_before(tithe_exchange *ex);
+        float *tithe_exchange_momentum(tithe_exchange *ex, unsigned rank);
+        float *tithe_exchange_direction(tithe_exchange *ex);
         float *tithe_exchange_moved(tithe_exchange *ex, unsigned rank, unsigned bucket, size_t *count);
         size_t tithe_exchange_owned(const tithe_exchange *ex, unsigned rank, unsigned bucket, size_t *begin);
         unsigned tithe_exchange_buckets(const tithe_exchange *ex);

@@ -72,6 +72,7 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     to->opened = from->opened;
     to->changed = from->changed;
     to->control = from->control;
+    to->momentum = from->momentum;
     to->lets_go = from->lets_go;
     to->step = from->step;
     to->gamma = from->gamma;
@@ -81,6 +82,7 @@ static void hand_over(tithe_exchange *from, tithe_exchange *to)
     from->opened = NULL;
     from->changed = NULL;
     from->control = NULL;
+    from->momentum = NULL;
 }
 
 /* What owners, or the server, kept of the sums goes to what ranks kept of their own, so that the next scheme sends it. Copies of

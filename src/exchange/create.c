@@ -8,6 +8,7 @@
 #include "coll/coll.h"
 #include "exchange/buckets.h"
 #include "exchange/control.h"
+#include "exchange/momentum.h"
 #include "exchange/options.h"
 #include "feedback/kinds.h"
 #include "tuner/search.h"
@@ -329,14 +330,25 @@ tithe_status tithe_exchange_create(const tithe_exchange_config *config, size_t n
                                    tithe_error *error)
 {
     const bool whole = config && config->size >= sizeof *config && config->comm && config->codec && ex;
-    return whole && config->tuner && config->tuner->steer ? create_steered(config, n, ex, error)
-                                                          : create(config, n, ex, error);
+    if (!whole) return create(config, n, ex, error); /* which says what is missing */
+    tithe_exchange_config c = *config;
+    if (c.momentum != 0) c.stays = true; /* what is sent is our own */
+    tithe_exchange *made = NULL;
+    tithe_status status =
+        c.tuner && c.tuner->steer ? create_steered(&c, n, &made, error) : create(&c, n, &made, error);
+    if (!status && c.momentum != 0) status = ti_momentum_open(made, error);
+    if (status)
+        tithe_exchange_free(made);
+    else
+        *ex = made;
+    return status;
 }
 
 void tithe_exchange_free(tithe_exchange *ex)
 {
     if (!ex) return;
     ti_control_close(ex->control);
+    ti_momentum_close(ex);
     if (ex->kind) ex->kind->close(ex);
     for (unsigned i = 0; ex->workers && !ex->sliced && i < ex->config.comm->local; i++)
         free(ex->workers[i].residual);

@@ -4,6 +4,7 @@
 
 #include "base/sized.h"
 #include "exchange/control.h"
+#include "exchange/momentum.h"
 
 /* Once it has failed, it fails: what others took for a step cannot be taken back. */
 static tithe_status fail_again(const tithe_exchange *ex, tithe_error *error)
@@ -40,6 +41,7 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
     exchange_worker *w = NULL;
     tithe_status status = find_worker(ex, rank, &w, error);
     if (!status) status = expect_sense(ex, lane, g, ex->n, gamma, error);
+    if (!status && ex->momentum) g = ti_momentum_put(ex, rank, g, 0, ex->n);
     if (!status && ex->control) ti_control_observe(ex, rank, g, 0, ex->n, gamma);
     return status ? status : ex->kind->put(ex, rank, lane, g, gamma, error);
 }
@@ -65,6 +67,7 @@ tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigne
     if (!status) status = expect_sense(ex, lane, g, length, gamma, error);
     size_t begin = 0;
     for (size_t l = 0; l < layer; l++) begin += ex->config.layers[l];
+    if (!status && ex->momentum) g = ti_momentum_put(ex, rank, g, begin, length);
     if (!status && ex->control) ti_control_observe(ex, rank, g, begin, length, gamma);
     return status ? status : ex->kind->put_layer(ex, rank, lane, layer, g, gamma, error);
 }
@@ -108,9 +111,11 @@ tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma
 tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error)
 {
     if (ex->failed.code) return fail_again(ex, error);
-    const tithe_status status = ex->kind->finish(ex, update, error);
+    tithe_status status = ex->kind->finish(ex, update, error);
     if (ex->control && status == TITHE_E_SKIPPED) ti_control_skip(ex);
-    return status || !ex->control ? status : ti_control_after(ex, update, error);
+    if (ex->control && !status) status = ti_control_after(ex, update, error);
+    if (ex->momentum) ti_momentum_finish(ex, !status, update);
+    return status;
 }
 
 tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error)
@@ -123,7 +128,7 @@ tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tit
     if (ex->config.comm->local != 1)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "This process holds %u ranks: put each, then finish.",
                        ex->config.comm->local);
-    ex->in_place = g;
+    ex->in_place = ex->momentum ? NULL : g;
     tithe_status status = tithe_exchange_put(ex, ex->config.comm->first, 0, g, gamma, error);
     if (!status) status = tithe_exchange_finish(ex, g, error);
     ex->in_place = NULL;

@@ -108,6 +108,7 @@ struct exchange_buckets;
 struct exchange_opened;
 struct exchange_methods;
 struct exchange_control;
+struct exchange_momentum;
 void ti_exchange_opened_free(struct exchange_opened *opened); /* NULL is fine */
 
 struct tithe_exchange {
@@ -138,12 +139,13 @@ struct tithe_exchange {
     float *in_place; /* the one rank\'s own vector, where that is to become the update; otherwise NULL */
     exchange_lane *lanes;
     unsigned lane_count;
-    struct exchange_opened *opened;   /* what was made from text; NULL: all is the caller's (open.c) */
-    struct exchange_control *control; /* NULL: nobody steers, or it is a bucket (control.h) */
-    bool lets_go;                     /* of a switch that is lost: somebody takes another scheme then */
-    struct exchange_methods *changed; /* what it was changed to by text; NULL: it was not (change.c) */
-    tithe_codec *raw;                 /* all|raw, for what is not compressed */
-    size_t raw_bytes;                 /* of its frames */
+    struct exchange_opened *opened;     /* what was made from text; NULL: all is the caller's (open.c) */
+    struct exchange_control *control;   /* NULL: nobody steers, or it is a bucket (control.h) */
+    struct exchange_momentum *momentum; /* NULL: the host has none, or it is a bucket (momentum.h) */
+    bool lets_go;                       /* of a switch that is lost: somebody takes another scheme then */
+    struct exchange_methods *changed;   /* what it was changed to by text; NULL: it was not (change.c) */
+    tithe_codec *raw;                   /* all|raw, for what is not compressed */
+    size_t raw_bytes;                   /* of its frames */
     float *aggregate;         /* where the feedback aggregates: the mean of what all ranks sent so far */
     exchange_refusal refusal; /* of this step, as all ranks know it */
     tithe_error failed;       /* why no step can be taken any more. Code 0: they can */

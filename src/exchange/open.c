@@ -145,7 +145,8 @@ static tithe_status make(tithe_comm *comm, const struct exchange_opened *o, size
                                           .bucket_bytes = c->bucket_bytes,
                                           .overlap = c->overlap,
                                           .skip_nonfinite = c->skip_nonfinite,
-                                          .feedback_params = o->methods.feedback_params};
+                                          .feedback_params = o->methods.feedback_params,
+                                          .momentum = c->momentum};
     return tithe_exchange_create(&config, n, ex, error);
 }
 

@@ -14,6 +14,9 @@ const tithe_option ti_exchange_option_table[] = {
      OPTION_PLACE(seed), .max = UINT64_MAX},
     {"threads", "N", "threads of this process", "1", TITHE_OPTION_WHOLE, 0, OPTION_PLACE(threads), .min = 1,
      .max = 256},
+    {"momentum", "M",
+     "that of the host's optimizer (m <- M m + g), so that what waits takes its momentum along (default 0)",
+     "0", TITHE_OPTION_REAL, OPTION_SHAPES_MESSAGES, OPTION_PLACE(momentum), .real_max = 0.9999},
     {.name = NULL},
 };
 

@@ -15,6 +15,7 @@ typedef struct exchange_options {
     bool overlap, shared_level, count_paper, skip_nonfinite, deterministic;
     uint64_t seed;
     unsigned threads;
+    double momentum;
 } exchange_options;
 extern const tithe_option ti_exchange_option_table[];
 

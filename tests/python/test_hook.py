@@ -91,7 +91,7 @@ def trained(workers, cases):
 
 
 def dense_is_ddp(workers):
-    ways = [{}, {"scheme": "dense"}, {"scheme": "dense", "bucket": "4KiB"}]
+    ways = [{}, {"scheme": "dense"}, {"scheme": "dense", "bucket": "4KiB"}, {"scheme": "dense", "momentum": 0.9}]
     plain, *mine = trained(workers, [dict(codec="plain", steps=50), *(dict(codec="all|raw", options=way, steps=50) for way in ways)])
     for way, (vector, _, _) in zip(ways, mine):
         check(torch.allclose(plain[0], vector, rtol=1e-4, atol=1e-5), f"{workers} workers, all|raw {way}: "
@@ -102,9 +102,9 @@ CODECS = {
     2: [(None, None, {}), ("randk:keep=0.1", "ec", {"bucket": "layer"}), ("f16", None, {}), ("topk:keep=0.05,per=layer", "ec", {"bucket": "model"}),
         ("topk:keep=0.05,per=layer,whole=300|natural", "ec:decay=0.9", {}),
         ("topk|sign", "ec", {"tuner": "cat"}), (None, None, {"tuner": "auto"}), ("threshold:lambda=0.001", "ec", {}), ("stochastic:k=40", "ec", {})],
-    3: [("topk:keep=0.05|natural", "ec", {"bucket": "model"}), ("natural", None, {}), ("topk:keep=0.1", "ec", {"scheme": "artopk"}),
+    3: [("topk:keep=0.05|natural", "ec", {"bucket": "model", "momentum": 0.9}), ("natural", None, {}), ("topk:keep=0.1", "ec", {"scheme": "artopk"}),
         ("topk:keep=0.1|sign", "ec", {"scheme": "star", "downlink": "topk:keep=0.2"}), ("bf16", None, {}), ("topk:keep=0.05", "ec", {"warmup": 4})],
-    4: [("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("topk|natural", None, {"tuner": "auto", "bucket": "4KiB"}), ("all|dither:s=3", None, {"scheme": "shards"}),
+    4: [("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("topk|natural", None, {"tuner": "auto", "bucket": "4KiB", "momentum": 0.9}), ("all|dither:s=3", None, {"scheme": "shards"}),
         ("topk:keep=0.1", "ec", {"scheme": "artopk", "leader": "variance"})],
 }
 

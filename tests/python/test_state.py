@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 import tithe  # noqa: E402
 import tithe.torch  # noqa: E402
 
-CASES = [("topk:keep=0.05|natural", "ec", {}), ("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("randk:keep=0.1|natural", "ec", {"seed": 5}),
+CASES = [("topk:keep=0.05|natural", "ec", {"momentum": 0.9}), ("topk:keep=0.05", "ef21", {"bucket": "4KiB"}), ("randk:keep=0.1|natural", "ec", {"seed": 5}),
          ("topk:keep=0.02", "ec", {"warmup": 12}), ("topk:keep=0.1", "ec", {"scheme": "artopk", "leader": "auto"}),
          ("topk:keep=0.1|natural", "ec", {"scheme": "shards"}),
          ("topk|natural", "ec", {"scheme": "gather", "tuner": "cat:late=on", "bucket": "4KiB"})]
@@ -66,9 +66,10 @@ def resumed(rank, workers, case, folder, as_list):
 
 
 def mean_kept(states):
-    """By all ranks, and by the owners of parts."""
-    return {name: torch.stack([one["residual"][name] + one.get("server_residual", {}).get(name, 0) for one in states]).mean(0)
-            for name in states[0]["residual"]}
+    """By all ranks, and by the owners of parts; and their momentum."""
+    moving = {f"momentum of {name}": torch.stack([one["momentum"][name] for one in states]).mean(0) for name in states[0].get("momentum", {})}
+    return {**moving, **{name: torch.stack([one["residual"][name] + one.get("server_residual", {}).get(name, 0) for one in states]).mean(0)
+            for name in states[0]["residual"]}}
 
 
 def grown(rank, workers, case, folder, before):

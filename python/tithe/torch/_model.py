@@ -69,7 +69,7 @@ def _expect(state: dict[str, Any], *keys: str) -> None:
 def _kept(exchange: Exchange) -> dict[str, torch.Tensor]:
     """The vectors that an exchange keeps, by their kinds."""
     vectors = {"residual": exchange.residual(), "aggregate": exchange.aggregate(), "server_residual": exchange.server_residual(),
-               "before": exchange.before()}
+               "before": exchange.before(), "momentum": exchange.momentum(), "direction": exchange.direction()}
     kept = {kind: torch.from_numpy(vector) for kind, vector in vectors.items() if vector is not None}
     moved = _moved(exchange)
     return {**kept, "moved": torch.cat(moved)} if moved else kept  # which is a copy
@@ -111,11 +111,13 @@ def load(layers: Layers, exchange: Exchange, own: dict[str, Any] | None, states:
     vectors = {**_kept(exchange), **more}
     for kind, vector in vectors.items():
         for name, part in layers.named(vector).items():
-            if own or kind not in ("residual", "server_residual", "before", "moved"):
+            if own or kind not in ("residual", "server_residual", "before", "moved", "momentum"):
                 part.copy_(_found(first, kind, name, part))
             elif kind == "residual":
                 part.copy_(torch.stack([_found(state, kind, name, part) + state.get("server_residual", {}).get(name, 0)
                                         for state in states]).mean(0))
+            elif kind == "momentum":
+                part.copy_(torch.stack([_found(state, kind, name, part) for state in states]).mean(0))
             else:
                 part.zero_()
     parts = _moved(exchange)
@@ -128,5 +130,5 @@ def _found(state: dict[str, Any], kind: str, name: str, part: torch.Tensor) -> t
     found = state.get(kind, {}).get(name)
     if found is None or found.shape != part.shape:
         raise SpecError(f"The state has no {kind} of parameter {name} with shape {tuple(part.shape)}: it is of another model, or of "
-                        "another feedback.")
+                        "another feedback or momentum.")
     return found

@@ -52,6 +52,9 @@ class State:
     codec, feedback
         how gradients are compressed, and what becomes of what was not sent. Without a codec: natural over shards, which
         takes as many steps as dense does; on a slow link topk:keep=0.01|natural with ec sends far less, and takes more steps. "all|raw" alone takes the group's own all-reduce.
+    momentum
+        that of the optimizer (SGD), which stays as it is: what waits to be sent then takes its momentum along, and a sparse codec
+        needs fewer steps.
     warmup
         steps in which the level falls from 10 % to the codec's own.
     bucket
@@ -69,7 +72,7 @@ class State:
         whatever else an exchange has (exchange.h): scheme, collective, tuner, seed, threads, ...
     """
 
-    def __init__(self, model: torch.nn.Module, codec: str | None = None, feedback: str | None = None, *, warmup: int | None = None,
+    def __init__(self, model: torch.nn.Module, codec: str | None = None, feedback: str | None = None, *, momentum: float = 0, warmup: int | None = None,
                  bucket: str = "25MiB", on_nonfinite: str = "raise", timeout: float = 300.0, process_group: Any = None,
                  **options: Any) -> None:
         if not dist.is_available() or not dist.is_initialized():
@@ -87,7 +90,7 @@ class State:
         try:
             self._layers = _model.Layers(model)
             self.names, self._lengths = self._layers.names, self._layers.lengths
-            text = self._settle(codec, feedback, warmup, bucket, on_nonfinite, options)
+            text = self._settle(codec, feedback, momentum, warmup, bucket, on_nonfinite, options)
             meeting.agree(_options.describe(text, self._layers))
         except MismatchError:
             raise
@@ -99,7 +102,7 @@ class State:
 
     # ---- how it is made -----------------------------------------------------------------------------------------------
 
-    def _settle(self, codec: str | None, feedback: str | None, warmup: int | None, bucket: str, on_nonfinite: str,
+    def _settle(self, codec: str | None, feedback: str | None, momentum: float, warmup: int | None, bucket: str, on_nonfinite: str,
                 options: dict[str, Any]) -> dict[str, Any]:
         """The options of the exchange, with what nobody said; checked as far as they can be before anybody else is asked."""
         self._reason, self._checks = "asked for", on_nonfinite == "raise"
@@ -114,6 +117,8 @@ class State:
                 raise SpecError("warmup is a tuner of its own: leave warmup or tuner out.")
             options = dict(options, tuner=f"warmup:steps={warmup}")
         self.dense = feedback in (None, "none") and not options and _options.is_dense(codec)
+        if momentum and not self.dense:
+            options = dict(options, momentum=momentum)
         text = dict(options, codec=codec, feedback=feedback, bucket=WHOLE_MODEL if bucket == "model" else bucket)
         return _options.settle(text, on_nonfinite, dist.get_world_size(self._group))
 
