@@ -54,15 +54,29 @@ void ti_momentum_close(tithe_exchange *ex)
     ex->momentum = NULL;
 }
 
+static void move_on(float factor, const float *restrict u, const float *restrict g, float *restrict next,
+                    size_t n)
+{
+    for (size_t i = 0; i < n; i++) next[i] = factor * u[i] + g[i];
+}
+
 const float *ti_momentum_put(tithe_exchange *ex, unsigned rank, const float *g, size_t begin, size_t count)
 {
     exchange_momentum *m = ex->momentum;
     const unsigned local = rank - ex->config.comm->first;
-    const float factor = m->factor, *u = m->ranks[local].u + begin;
     float *next = m->ranks[local].next + begin;
-    for (size_t i = 0; i < count; i++) next[i] = factor * u[i] + g[i];
+    move_on(m->factor, m->ranks[local].u + begin, g, next, count);
     m->ranks[local].put = true;
     return next;
+}
+
+static void take_back(float factor, float *restrict last, float *restrict update, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float s = update[i];
+        update[i] = s - factor * last[i];
+        last[i] = s;
+    }
 }
 
 void ti_momentum_finish(tithe_exchange *ex, bool taken, float *update)
@@ -76,11 +90,7 @@ void ti_momentum_finish(tithe_exchange *ex, bool taken, float *update)
         }
         m->ranks[i].put = false;
     }
-    for (size_t i = 0; taken && i < ex->n; i++) {
-        const float s = update[i];
-        update[i] = s - m->factor * m->last[i];
-        m->last[i] = s;
-    }
+    if (taken) take_back(m->factor, m->last, update, ex->n);
 }
 
 float *tithe_exchange_momentum(tithe_exchange *ex, unsigned rank)
