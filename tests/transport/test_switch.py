@@ -10,54 +10,14 @@ import signal
 import socket
 import statistics
 import subprocess
-import tempfile
 
 from support import HANG, NEVER, check, finish, happens, mpirun, transports_here
+from switches import DATA, WORKERS, Switch, command, environment, loses, path, says, tithe
 
-tithe = os.environ["TITHE"]
-folder = tempfile.mkdtemp()
-environment = dict(os.environ, TITHE_THREADS="1", XDG_CACHE_HOME=folder)
-DATA = ["--data", "w8a-like:scale=0.05", "--no-optimum"]
-WORKERS = 3
 METHODS = {"natural": ["--codec", "all|natural"],
            "natural with ec": ["--codec", "all|natural", "--feedback", "ec", "--momentum", "0.5"],
            "int32 in buckets": ["--codec", "all|int32:block=256", "--bucket", "400B"],
            "dither with ec": ["--codec", "all|dither:s=7", "--feedback", "ec"]}
-
-
-def path(name):
-    return os.path.join(folder, name)
-
-
-class Switch:
-    """A process that listens; ended by SIGINT, after which it has counted."""
-
-    def __init__(self, *options, workers=WORKERS):
-        self.json = path(f"switch-{os.urandom(4).hex()}.json")
-        self.log = path(f"switch-{os.urandom(4).hex()}.log")
-        self.out = open(self.log, "w", encoding="utf-8")
-        self.process = subprocess.Popen([tithe, "switch", "--workers", str(workers), "--listen", "127.0.0.1:0", "--json", self.json,
-                                         *options], stdout=self.out, stderr=subprocess.STDOUT, env=environment)
-        happens(lambda: "listens at" in self.text() or self.process.poll() is not None, "the switch listens")
-        self.address = self.text().split("listens at ")[-1].split()[0]
-
-    def text(self):
-        with open(self.log, encoding="utf-8") as file:
-            return file.read()
-
-    def end(self, number=signal.SIGINT):
-        self.process.send_signal(number)
-        status = self.process.wait(HANG)
-        self.out.close()
-        check(status == 0, f"the switch ended with {status}: {self.text()}")
-        with open(self.json, encoding="utf-8") as file:
-            return json.load(file)
-
-
-def command(transport, options, workers=WORKERS):
-    start = {"inproc": ["--workers", str(workers)], "mpi": ["--transport", "mpi", "--workers", str(workers)],
-             "zmq": ["--transport", "zmq", "--local", str(workers)]}[transport]
-    return [*(mpirun(workers) if transport == "mpi" else []), tithe, "train", *start, *DATA, "--scheme", "switch", *options]
 
 
 def run(words):
@@ -200,19 +160,6 @@ for words, text in ((["--workers", "2", "--listen", "nowhere"], "HOST:PORT"), ([
     refused([tithe, "switch", *words], text, f"tithe switch {words}")
 
 # ---- a switch that disappears ------------------------------------------------------------------------------------------
-
-
-def says(trace, what):
-    if not os.path.exists(trace):
-        return False
-    with open(trace, encoding="utf-8") as lines:
-        return any(what(line) for line in lines)
-
-
-def loses(line):
-    """The rank that writes the trace may hear of it from another one."""
-    return ("The switch at" in line or "Another rank has lost the switch" in line) and "go on without it" in line
-
 
 for transport in transports_here():
     switch = Switch()
