@@ -55,6 +55,7 @@ typedef struct tithe_step_shape {
     /* where a switch sums */
     unsigned reductions;
     tithe_reduced reduced[TITHE_REDUCTIONS];
+    bool lets_go; /* for `foretell`: of one that is lost. Then ranks ask each other whether it is */
 } tithe_step_shape;
 
 typedef struct tithe_scheme {

@@ -5,6 +5,7 @@
 #include "aggregate/reduction.h"
 #include "base/status.h"
 #include "tithe/comm.h"
+#include "tithe/rounds.h"
 
 #include <stdbool.h>
 
@@ -119,6 +120,8 @@ typedef enum comm_fold {
 /* Fold the numbers of all processes, in rank order, and hand the result to all of them. `values` holds those of this
  * process's ranks, already folded. Does nothing when all ranks are here. */
 tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_t n, tithe_error *error);
+/* What that takes among so many ranks, but for COMM_ASK. */
+void ti_comm_fold_rounds(unsigned ranks, bool server_apart, size_t n, tithe_rounds *list);
 
 /* The handshake: do all processes say the same? `text` has rows "key: value" (base/description.h), as many as there are. Where
  * two processes differ, or a server without ranks has something against it, all of them get TITHE_E_MISMATCH and the same

@@ -177,6 +177,16 @@ tithe_status ti_comm_fold(tithe_comm *comm, comm_fold how, double *values, size_
     return status;
 }
 
+/* Where the server has no rank, the first worker also calls it. */
+void ti_comm_fold_rounds(unsigned ranks, bool server_apart, size_t n, tithe_rounds *list)
+{
+    const double others = server_apart ? ranks : ranks - 1.0, call = server_apart ? COMM_CALL_BYTES : 0;
+    const double down = others * (double)(n * sizeof(double)), up = down + call;
+    if (others < 1) return;
+    tithe_rounds_add(list, (tithe_round){1, up, up, others + server_apart, TITHE_TO_ONE});
+    tithe_rounds_add(list, (tithe_round){1, down, down, others, TITHE_FROM_ONE});
+}
+
 /* ---- blocks of one rank, to rank 0 and back -------------------------------------------------------------------- */
 
 /* Workers may know only the server, which then passes it on. */

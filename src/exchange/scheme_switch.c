@@ -169,6 +169,12 @@ static float *vector_of(const tithe_exchange *ex, unsigned i)
     return ex->vectors ? ex->vectors[i] : ex->workers[i].residual;
 }
 
+/* Do ranks ask each other after a step whether all have their sums? Where another scheme is at hand, and they are apart. */
+static bool asks(const tithe_comm *comm, bool lets_go)
+{
+    return lets_go && comm && comm->aggregator && comm->local < comm->size;
+}
+
 static bool is_lost(const tithe_exchange *ex)
 {
     const switching *s = ex->own;
@@ -327,9 +333,11 @@ static tithe_status run(tithe_exchange *ex, float *update, tithe_error *error)
     bool refused = false;
     tithe_error own = {0};
     ex->shape.reductions = 0;
+    ex->shape.lets_go = false;
     s->written = false;
     tithe_status status = ti_exchange_expect_all(ex, error);
     if (!status && !is_lost(ex)) { /* by another bucket of this step, or by another exchange */
+        ex->shape.lets_go = asks(ex->config.comm, ex->lets_go);
         status = reduce_all(ex, &refused, &own);
         if (!s->simulated && ex->lets_go) status = ti_comm_agree_on_switch(ex->config.comm, status, &own);
         if (status && error) *error = own;
@@ -365,6 +373,7 @@ static void foretell(const tithe_exchange_config *config, size_t n, tithe_step_s
     known.scales = s.how->scales(&c);
     const agg_reduction scales = scales_of(&known), sums = s.how->shape(&c);
     shape->reductions = 0;
+    shape->lets_go = asks(config->comm, shape->lets_go);
     for (unsigned r = 0; r < s.how->rounds(&c); r++) foretell_one(&scales, &limits, shape);
     foretell_one(&sums, &limits, shape);
 }
@@ -379,6 +388,7 @@ static void rounds(const tithe_step_shape *shape, tithe_rounds *list)
         tithe_rounds_add(list, (tithe_round){1, r->up, shape->ranks * r->up, messages, TITHE_ALL_SEND});
         tithe_rounds_add(list, (tithe_round){1, r->last, shape->ranks * r->down, messages, TITHE_FROM_ONE});
     }
+    if (shape->lets_go) ti_comm_fold_rounds(shape->ranks, shape->server_apart, 1, list);
     list->formed += 1;
     list->encoded += 1;
     list->decoded += 1;

@@ -24,7 +24,8 @@ static void foretell(const tithe_exchange_config *c, const exchange_choice *choi
                               .n = (double)n,
                               .frames = {.count = c->comm->size, .length = frame},
                               .back = frame,
-                              .parts = {.count = c->comm->size}};
+                              .parts = {.count = c->comm->size},
+                              .lets_go = true}; /* whoever chooses from a list has another one */
     if (choice->scheme->foretell) choice->scheme->foretell(c, n, &shape);
     choice->scheme->rounds(&shape, rounds);
 }
@@ -44,7 +45,6 @@ static void price(const tithe_exchange *ex, const tithe_exchange_config *c, cons
         s->encoded += rounds.encoded * (double)n / all;
         s->decoded += rounds.decoded * (double)n / all;
         s->formed += rounds.formed * (double)n / all;
-        if (s->switched) s->rounds += 2; /* ranks tell each other whether it is still there */
     }
 }
 

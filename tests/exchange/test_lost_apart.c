@@ -1,5 +1,5 @@
 /* test_lost_apart.c - one rank alone lacks a sum that the others have, where ranks are apart: nobody waits for it, and all agree
- * that the step went nowhere. */
+ * that the step went nowhere. And what asking each other takes is what the scheme states. */
 #include "aggregate/reduction.h"
 #include "exchange/control.h"
 #include "exchange/group.h"
@@ -86,11 +86,13 @@ typedef struct process {
     pthread_t thread;
     group *g;
     seat seat;
-    unsigned steps;    /* until the switch was lost, that one included */
-    float last[N];     /* the update of that one, */
-    float after[N];    /* of the last one, */
-    double applied[N]; /* and of all */
-    double given[N];   /* gradients */
+    unsigned steps;        /* until the switch was lost, that one included */
+    float last[N];         /* the update of that one, */
+    float after[N];        /* of the last one, */
+    double applied[N];     /* and of all */
+    double given[N];       /* gradients */
+    double sent, messages; /* in the second step: at the first one they agree on a name for the job */
+    tithe_rounds rounds;   /* that are stated for it */
     tithe_status status;
 } process;
 
@@ -99,12 +101,17 @@ static void make_step(process *p, unsigned k, float *update)
     float x[N];
     group *g = p->g;
     gradient_fill(x, N, p->seat.rank, k);
+    const uint64_t sent = g->comm.sent_bytes, messages = g->comm.sent_messages;
     p->status = tithe_exchange_put(g->ex, p->seat.rank, 0, x, gamma_of_all, &g->error);
     if (!p->status) p->status = tithe_exchange_finish(g->ex, update, &g->error);
     for (size_t i = 0; i < N && !p->status; i++) {
         p->given[i] += gamma_of_all * (double)x[i];
         p->applied[i] += (double)update[i];
     }
+    if (k != 1) return;
+    p->sent = (double)(g->comm.sent_bytes - sent);
+    p->messages = (double)(g->comm.sent_messages - messages);
+    tithe_exchange_rounds(g->ex, 0, &p->rounds);
 }
 
 static void *run_process(void *argument)
@@ -225,8 +232,53 @@ static void all_agree_when_one_lacks_a_sum(void **state)
             }
 }
 
+/* Rounds of the setting that a tuner would choose from, before there is a step. */
+static double foretold(group *g)
+{
+    tithe_exchange *steered = NULL;
+    const tithe_exchange_config config = {.size = sizeof config,
+                                          .comm = &g->comm,
+                                          .codec = g->codec,
+                                          .tuner = tuner_of("auto"),
+                                          .scheme = "switch",
+                                          .seed = SEED};
+    expect(!tithe_exchange_create(&config, N, &steered, &g->error), "%s", g->error.text);
+    const setting_list *list = &steered->control->settings;
+    size_t i = 0;
+    while (i < list->count && !list->all[i].switched) i++;
+    assert_true(i < list->count);
+    const double rounds = list->all[i].rounds;
+    tithe_exchange_free(steered);
+    return rounds;
+}
+
+/* Whoever asks has messages for it: what is sent is what is stated, and what a tuner reckons with. Ranks in one place need none. */
+static void asking_is_stated(void **state)
+{
+    (void)state;
+    setup *s = set_up("all|int32", 0, NEVER);
+    const double before = foretold(s->all[0].g);
+    double sent = 0, messages = 0;
+    run_all(s);
+    for (unsigned r = 0; r < RANKS; r++) {
+        sent += s->all[r].sent;
+        messages += s->all[r].messages;
+    }
+    const tithe_rounds *rounds = &s->all[0].rounds;
+    expect(sent == tithe_rounds_sent(rounds), "%g bytes, not %g", sent, tithe_rounds_sent(rounds));
+    expect(messages == tithe_rounds_messages(rounds), "%g messages, not %g", messages,
+           tithe_rounds_messages(rounds));
+    expect(before == tithe_rounds_count(rounds), "%g rounds, not %g", before, tithe_rounds_count(rounds));
+    s->all[0].g->comm.local = RANKS;
+    const double in_one_place = foretold(s->all[0].g);
+    expect(in_one_place == before - 2, "%g rounds, and %g where ranks are apart", in_one_place, before);
+    s->all[0].g->comm.local = 1;
+    tear_down(s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_agree_when_one_lacks_a_sum)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_agree_when_one_lacks_a_sum),
+                                       cmocka_unit_test(asking_is_stated)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
