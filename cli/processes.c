@@ -347,9 +347,21 @@ static process_part begin_local(train_settings *s, processes *p)
     return PART_SERVED;
 }
 
+/* What says where others are, or what this process is to them; NULL: nothing does. */
+static const char *stated_place(const train_settings *s)
+{
+    return s->connect ? "--connect" : s->listen ? "--listen" : s->role ? "--role" : NULL;
+}
+
 process_part processes_begin_zmq(const transport_row *t, train_settings *s, processes *p)
 {
     if (!transport_load(t, &p->open_zmq)) return PART_FAILED;
+    if (s->local && stated_place(s)) {
+        text_fail(
+            "--local starts all processes here, and %s is about others elsewhere: leave one of them out",
+            stated_place(s));
+        return PART_FAILED;
+    }
     if (s->local) {
         s->run.workers = (unsigned)s->local;
         return begin_local(s, p);

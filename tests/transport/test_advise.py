@@ -80,6 +80,7 @@ def complaints():
     endpoint = f"tcp://127.0.0.1:{free_port()}"
     for options, says in ((["--connect", endpoint, "--workers", "2", "--deadline", "1"], "did not answer"),
                           (["--listen", endpoint, "--workers", "2", "--deadline", "1"], "0 of 2 workers came"),
+                          (["--local", "2", "--connect", endpoint], "--local starts all processes here, and --connect"),
                           (["--local", "2", "--latency", "1ms"], "--latency"), (["--local", "2", "--cost", "bits"], "--cost"),
                           (["--local", "1"], "two ranks"), (["--transport", "pigeon"], "pigeon"), (["--transport", "zmq"], "--local")):
         status, out, errors = call("advise", *SMALL, *options)
