@@ -25,13 +25,14 @@ import sys
 LATENCIES = (1e-4, 1e-3, 1e-2, 5e-2)
 BANDWIDTHS = (1e6, 1e7, 1e8, 1e9, 1e10, 2.5e10)  # bit/s
 NETWORKS = [(latency, bandwidth) for bandwidth in BANDWIDTHS for latency in LATENCIES]
-# name: options, steps that dense is given, and seconds of compute (10 ns for each number of the model). `text` is held out: nothing was fitted on it.
+# name: options, and steps that dense is given. `text` is held out: nothing was fitted on it.
 PROBLEMS = {
-    "rcv1": ("--data rcv1-like:scale=0.02 --no-optimum", 120, 47236e-8),
-    "gisette": ("--data gisette-like:scale=0.05 --no-optimum", 120, 5000e-8),
-    "mlp": ("--data a9a-like:scale=0.1 --model mlp:hidden=32 --estimator minibatch --batch {batch} --step-size 0.2", 400, 4001e-8),
-    "text": ("--data rcv1-1k --no-optimum", 120, 47236e-8),
+    "rcv1": ("--data rcv1-like:scale=0.02 --no-optimum", 120),
+    "gisette": ("--data gisette-like:scale=0.05 --no-optimum", 120),
+    "mlp": ("--data a9a-like:scale=0.1 --model mlp:hidden=32 --estimator minibatch --batch {batch} --step-size 0.2", 400),
+    "text": ("--data rcv1-1k --no-optimum", 120),
 }
+COMPUTE = 1e-8  # seconds of a step for each number of the model
 BATCH = 128  # of all workers together
 COLLECTIVES = {"dense": ("ring", "tree", "star", "direct"), "gather": ("allgather", "tree"), "artopk": ("ring", "tree", "star", "direct"),
                "shards": ("ring", "direct"), "star": ("star",)}
@@ -92,16 +93,26 @@ class Bench:
                 json.dump(self.kept, file)
             os.replace(self.a.keep + ".part", self.a.keep)
 
-    def train(self, options):
-        """Records (step, loss, seconds) of a run."""
+    def records(self, options):
+        """Those of a run, by the names of their columns."""
         words = [os.path.abspath(self.a.tithe), "train", *options.split(), "--trace", "/dev/stdout", "--json", "/dev/null"]
         done = subprocess.run(words, capture_output=True, text=True, env=dict(os.environ, TITHE_THREADS="1"))
         self.runs += 1
         lines = [line for line in done.stdout.splitlines() if line[:1].isdigit() or line.startswith("step,")]
         if done.returncode not in (0, 1) or len(lines) < 2:
             raise SystemExit(f"{' '.join(words)}: {done.stderr.strip()}")
-        rows = csv.DictReader(io.StringIO("\n".join(lines)))
-        return [(int(row["step"]), float(row["loss"]), float(row["seconds"])) for row in rows if row["loss"]]
+        return csv.DictReader(io.StringIO("\n".join(lines)))
+
+    def train(self, options):
+        """Records (step, loss, seconds) of a run."""
+        return [(int(row["step"]), float(row["loss"]), float(row["seconds"])) for row in self.records(options) if row["loss"]]
+
+    def numbers(self, base):
+        """Of the model, which knows: all of them go in a dense step."""
+        key = f"{base} --tuner fixed --scheme dense --steps 1"
+        if key not in self.kept:
+            self.kept[key] = int(list(self.records(key))[-1]["level"])
+        return self.kept[key]
 
     def fixed(self, options):
         """Steps and losses of a fixed setting, once."""
@@ -151,19 +162,21 @@ def seconds_of(prices, compute, network):
 
 def cell(bench, problem, split, workers, seed):
     """All networks and two targets of one run: rows of what dense, the best fixed setting and auto take."""
-    options, steps, compute = PROBLEMS[problem]
+    options, steps = PROBLEMS[problem]
     base = f"{options.format(batch=BATCH // workers)} --split {split} --workers {workers}"
+    numbers = bench.numbers(base)
+    compute = COMPUTE * numbers
     dense_run = bench.fixed(f"{base} --seed {seed} --tuner fixed --scheme dense --steps {steps}")
     targets = {"near": first_at(dense_run, steps // 4), "far": first_at(dense_run, steps)}
     fixed = []
     for name, setting in settings(workers, bench.a.factor):
-        if "topk" in name and float(name.split("keep=")[1].split("|")[0]) * compute * 1e8 < 1:
+        if "topk" in name and float(name.split("keep=")[1].split("|")[0]) * numbers < 1:
             continue  # less than one number
         run = dense_run if name == "dense" else bench.fixed(f"{base} --seed {seed} {setting} --steps {LATE * steps} --target-loss {targets['far']!r}")
         fixed.append((name, run, bench.price(base, setting, name.split()[-1])))
     rows = []
     for network in NETWORKS:
-        words = f"latency={network[0]}s,bandwidth={network[1]:.0f}bit,compute={compute}s"
+        words = f"latency={network[0]}s,bandwidth={network[1]:.0f}bit,compute={compute:.6g}s"
         run = bench.train(f"{base} --seed {seed} --tuner {bench.a.tuner} --network {words} --steps {LATEST * steps} "
                           f"--target-loss {targets['far']!r}")
         for which, target in targets.items():
@@ -238,7 +251,7 @@ def tensors(bench):
             for codec in ways.values():
                 near, far = [], []
                 for seed in range(bench.a.first_seed, bench.a.first_seed + bench.a.seeds):
-                    options, steps, _ = PROBLEMS["mlp"]
+                    options, steps = PROBLEMS["mlp"]
                     base = f"{options.format(batch=BATCH // 8)} --split {split} --workers 8 --seed {seed}"
                     dense = bench.fixed(f"{base} --tuner fixed --scheme dense --steps {steps}")
                     text = codec.format(entries, entries / (long + short), (entries - short) / long)
