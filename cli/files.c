@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "text.h"
+#include "tithe/trace.h"
 
 bool file_is_standard(const char *path)
 {
@@ -70,80 +71,16 @@ bool file_read(const char *path, uint8_t **data, size_t *size)
     return fine;
 }
 
-static bool write_all(int descriptor, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        const ssize_t put = write(descriptor, data, size);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return false;
-        data += put;
-        size -= (size_t)put;
-    }
-    return true;
-}
-
-/* Standard output, a device or a pipe: nothing to rename, and renaming over /dev/null would be a disaster. */
-static bool write_straight(const char *path, const void *data, size_t size)
-{
-    if (file_is_standard(path)) return fflush(stdout) == 0 && write_all(STDOUT_FILENO, data, size);
-    const int descriptor = open(path, O_WRONLY);
-    if (descriptor < 0) return false;
-    const bool written = write_all(descriptor, data, size);
-    const int reason = errno;
-    const bool closed = close(descriptor) == 0;
-    if (!written) errno = reason;
-    return written && closed;
-}
-
-static bool write_beside(const char *path, const struct stat *old, const void *data, size_t size)
-{
-    const size_t room = strlen(path) + 32;
-    char *beside = text_memory(room);
-    snprintf(beside, room, "%s.%ld.part", path, (long)getpid());
-
-    const int descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    bool fine = descriptor >= 0;
-    if (fine) {
-        /* A file that is replaced keeps its permissions; where that is not allowed the new ones will do. */
-        if (old && fchmod(descriptor, old->st_mode & 07777) != 0) errno = 0;
-        fine = write_all(descriptor, data, size);
-        int reason = errno;
-        if (close(descriptor) != 0 && fine) {
-            fine = false;
-            reason = errno;
-        }
-        if (fine && rename(beside, path) != 0) {
-            fine = false;
-            reason = errno;
-        }
-        if (!fine) unlink(beside);
-        errno = reason;
-    }
-    const int reason = errno;
-    free(beside);
-    errno = reason;
-    return fine;
-}
-
 bool file_write(const char *path, const void *data, size_t size)
 {
-    struct stat about;
-    const bool exists = !file_is_standard(path) && stat(path, &about) == 0;
-    bool fine;
-    if (file_is_standard(path) || (exists && !S_ISREG(about.st_mode))) {
-        fine = write_straight(path, data, size);
-    } else {
-        /* Through a symbolic link it is the file behind it that is replaced, not the link. */
-        char *behind = exists ? realpath(path, NULL) : NULL;
-        fine = write_beside(behind ? behind : path, exists ? &about : NULL, data, size);
-        const int reason = errno;
-        free(behind);
-        errno = reason;
+    tithe_error error = {0};
+    if (file_is_standard(path) && fflush(stdout) != 0) { /* what was printed before comes first */
+        text_fail("Cannot write 'standard output': %s", strerror(errno));
+        return false;
     }
-    if (!fine)
-        text_fail("Cannot write '%s': %s", file_is_standard(path) ? "standard output" : path,
-                  strerror(errno));
-    return fine;
+    const tithe_status status = tithe_output_write(path, data, size, &error);
+    if (status) text_fail("%s", error.text);
+    return !status;
 }
 
 /* A file is renamed into its folder, so it is the folder that must be writable. */

@@ -10,14 +10,13 @@
 /* All bytes of a file, in memory from malloc (never NULL, aligned for any number). */
 bool file_read(const char *path, uint8_t **data, size_t *size);
 
-/* All or nothing: the bytes are written beside the file and renamed over it, so a reader never sees half of
- * them, and a failure leaves what was there. Devices and pipes are written straight. */
+/* All or nothing (tithe_output_write). */
 bool file_write(const char *path, const void *data, size_t size);
 
 /* The path, or "standard input" for "-". */
 const char *file_input_name(const char *path);
 
-/* Can a file be put there, which file_write and the library do by renaming? Found out before long work begins; False:
+/* Can a file be put there, which the library does by renaming? Found out before long work begins; False:
  * that was said. */
 bool file_can_write(const char *path);
 

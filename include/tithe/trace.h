@@ -109,8 +109,12 @@ TITHE_API double tithe_trace_cheaper_sent(const tithe_trace *const *traces, size
  * another one, or not known. */
 TITHE_API double tithe_trace_slower(const tithe_trace *const *traces, size_t count, size_t i);
 
-/* One self-contained HTML page about these runs; see docs/report.md. `title` may be NULL. Written beside the file
- * and renamed over it: a reader never sees half a page, and a failure leaves what was there. "-" is standard output. */
+/* A whole file or none: written beside it and renamed over it, so that a reader never sees half, and a failure leaves what was
+ * there; what a process that was killed has left beside it goes. Devices and pipes get it straight. "-" is standard output. */
+TITHE_API tithe_status tithe_output_write(const char *path, const void *bytes, size_t size,
+                                          tithe_error *error);
+
+/* One self-contained HTML page about these runs, written like that; see docs/report.md. `title` may be NULL. */
 TITHE_API tithe_status tithe_report_write(const char *path, const char *title,
                                           const tithe_trace *const *traces, size_t count, tithe_error *error);
 

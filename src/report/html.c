@@ -8,7 +8,6 @@
 
 #include "base/status.h"
 #include "report/buffer.h"
-#include "report/output.h"
 #include "report/page_data.h"
 #include "report/parts.h"
 #include "tithe/trace.h"
@@ -57,7 +56,7 @@ tithe_status tithe_report_write(const char *path, const char *title, const tithe
     buffer page = {0};
     tithe_status status;
     if (fill(&page, title ? title : "Tithe report", traces, count))
-        status = ti_output_write(path, page.text, page.length, error);
+        status = tithe_output_write(path, page.text, page.length, error);
     else
         status = ti_fail(error, TITHE_E_MEMORY, 0, "There is no memory for the report.");
     ti_buffer_free(&page);

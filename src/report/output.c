@@ -1,7 +1,5 @@
-/* output.c - see output.h. */
+/* output.c - a whole file or none. */
 #define _XOPEN_SOURCE 700
-#include "report/output.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,6 +11,7 @@
 
 #include "base/beside.h"
 #include "base/status.h"
+#include "tithe/trace.h"
 
 /* 0, or the errno of what went wrong. Closes in any case. */
 static int write_and_close(int descriptor, const char *bytes, size_t size, bool sync)
@@ -43,6 +42,7 @@ static int write_beside(const char *path, const struct stat *old, const char *by
 {
     char *beside;
     int reason = 0;
+    ti_beside_sweep(path);
     const int descriptor = ti_beside_create(path, &beside);
     if (descriptor < 0) {
         reason = errno;
@@ -57,9 +57,11 @@ static int write_beside(const char *path, const struct stat *old, const char *by
     return reason;
 }
 
-tithe_status ti_output_write(const char *path, const char *bytes, size_t size, tithe_error *error)
+tithe_status tithe_output_write(const char *path, const void *bytes, size_t size, tithe_error *error)
 {
     struct stat about;
+    if (!path || (!bytes && size))
+        return ti_fail(error, TITHE_E_ARGUMENT, 0, "A file needs a path and bytes.");
     const bool standard = strcmp(path, "-") == 0, exists = !standard && stat(path, &about) == 0;
     int reason;
     if (standard) {

@@ -4,6 +4,7 @@ before any work."""
 import json
 import os
 import re
+import socket
 import subprocess
 import tempfile
 
@@ -117,6 +118,23 @@ def what_is_left_alone():
             check(done.returncode == 2 and "standard output" in done.stderr and "No space left" in done.stderr, f"{option} -, full: {done.stderr!r}")
 
 
+def leftovers():
+    """What a process that was killed had written beside an output goes with the next one; that of a process that lives stays."""
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    for words in (["encode", "natural", "x.f32", "swept"], ["decode", "x.frame", "swept"], [*PLAN, "--report", "swept"],
+                  [*RUN, "--report", "swept"], [*RUN, "--json", "swept"]):
+        gone, stays = (f"swept.{pid}-0@{socket.gethostname()}.part" for pid in (dead.pid, os.getpid()))
+        for part in (gone, stays):
+            with open(part, "w", encoding="ascii") as file:
+                file.write("half")
+        done = run(tithe, *words)
+        check(done.returncode == 0 and os.path.getsize("swept") > 0, f"{words}: exit {done.returncode} {done.stderr!r}")
+        check(not os.path.exists(gone) and os.path.exists(stays), f"{words} leaves {[f for f in os.listdir() if f.endswith('.part')]}")
+        os.remove(stays)
+    check(not [f for f in os.listdir() if f.endswith(".part")], "no parts are left")
+
+
 def several_processes():
     """Rank 0 speaks for all."""
     started = {"mpi": [*mpirun(3), tithe, *RUN, "--transport", "mpi"], "zmq": [tithe, *RUN, "--transport", "zmq", "--local", "3"]}
@@ -137,6 +155,7 @@ with tempfile.TemporaryDirectory() as folder:
     run(tithe, *RUN, "--trace", "run.csv")
     all_verbs()
     what_is_left_alone()
+    leftovers()
     several_processes()
     os.chdir("/")
 finish()
