@@ -19,11 +19,12 @@ static tithe_status agree_on_job(tithe_comm *comm, uint64_t *job, tithe_error *e
     return status;
 }
 
-/* Where the others wait to be told that it is lost, half of what they wait. */
+/* Half of what others wait who have to hear of it: ranks that can do without it, and a server that is none of them, which would otherwise
+ * be the first to give up (comm.c), and knows nothing of a switch. */
 static double patience(const tithe_comm *comm, bool lets_go)
 {
     const double most = comm->timeout > 0 ? comm->timeout : 30;
-    return lets_go ? most / 2 : comm->timeout;
+    return lets_go || ti_comm_has_own_server(comm) ? most / 2 : comm->timeout;
 }
 
 tithe_status ti_comm_join_switch(tithe_comm *comm, bool lets_go, tithe_error *error)

@@ -11,7 +11,7 @@ import socket
 import statistics
 import subprocess
 
-from support import HANG, NEVER, check, finish, happens, mpirun, transports_here
+from support import HANG, NEVER, check, finish, free_port, happens, mpirun, run_together, transports_here
 from switches import DATA, WORKERS, Switch, command, environment, loses, path, says, tithe
 
 METHODS = {"natural": ["--codec", "all|natural"],
@@ -151,6 +151,13 @@ refused(command("inproc", ["--codec", "all|natural", "--key", key]), "--switch H
 refused([tithe, "switch", "--workers", "2", "--listen", switch.address], "Nobody can listen", "an address that is taken")
 switch.end()
 refused(command("inproc", [*natural, "--key", key]), "start `tithe switch` there", "nobody is there")
+if "zmq" in transports_here():  # the server, which has no way to a switch, says it, too
+    nowhere = ["--codec", "all|natural", "--steps", "3", "--deadline", "12", "--switch", switch.address]
+    common = [tithe, "train", *DATA, "--scheme", "switch", *nowhere, "--transport", "zmq", "--workers", "2"]
+    endpoint = f"tcp://127.0.0.1:{free_port()}"
+    roles = [[*common, "--role", "server", "--listen", endpoint]] + [[*common, "--role", "worker", "--connect", endpoint]] * 2
+    for code, _, said in [*run_together(roles, environment), *run_together([command("zmq", nowhere)], environment)]:
+        check(code == 2 and "start `tithe switch` there" in said and said.count("\n") == 1, f"nobody is there, over zmq: exit {code}, {said!r}")
 for transport in set(transports_here()) - {"inproc"}:
     refused(command(transport, ["--codec", "all|natural", "--steps", "3", "--deadline", "20"]), "--switch HOST:PORT",
             f"no address over {transport}")
