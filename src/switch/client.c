@@ -1,61 +1,17 @@
-/* client.c - the way to a switch: a socket for each rank of this process, and one loop that moves the packets of all of them. */
+/* client.c - the way to a switch: a socket for each rank of this process, what comes through them, and how a job begins and ends. What
+ * ranks send in a reduction is in client_reduce.c. */
 #define _GNU_SOURCE /* ppoll */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregate/reduction.h"
-#include "aggregate/window.h"
 #include "base/clock.h"
 #include "comm/comm.h"
-#include "switch/mail.h"
-#include "switch/patience.h"
-#include "switch/seal.h"
+#include "switch/client.h"
 #include "tithe/switch.h"
 
-enum {
-    DEFAULT_TIMEOUT = 30,
-    CLOSED = 3 /* answers that nobody listens, from which on it is believed */
-};
-static const double ask_every = 0.1, look_every = 0.2, silence = 1; /* seconds */
-
-typedef struct client_rank {
-    int socket;
-    bool joined; /* the switch has said that all are here */
-    window w;
-    void *memory;
-} client_rank;
-
-typedef struct client {
-    net_address at;
-    char where[NET_TEXT];
-    seal seal;
-    bool (*stop)(void *context);
-    void *stop_context;
-    uint64_t job;
-    unsigned ranks, first, local;
-    client_rank *of;
-    uint8_t place;
-    uint32_t here; /* workers that have come */
-    uint32_t slots;
-    packet_limits limits;
-    inbox *in;
-    outbox *out;
-    size_t room;      /* of what is written of a packet: its head, under a key all of it */
-    uint8_t *written; /* MAIL_DATAGRAMS of these */
-    patience patience;
-    struct pollfd *polls;
-    /* of the reduction that runs */
-    const agg_reduction *r;
-    packet_cut cut;
-    const uint8_t *const *up;
-    uint8_t *down;
-    double heard;    /* when anything last came from the switch */
-    double advanced; /* when a sum did */
-    unsigned closed;
-} client;
+static const double ask_every = 0.1; /* seconds */
 
 /* ---- memory ------------------------------------------------------------------------------------------------ */
 
@@ -104,8 +60,7 @@ static tithe_status open_ranks(client *c, tithe_error *error)
 
 /* ---- packets ------------------------------------------------------------------------------------------------ */
 
-/* A packet without numbers. What is lost is sent again by whoever waits for its answer. */
-static void send_small(client *c, unsigned i, packet_kind kind)
+void ti_client_send(client *c, unsigned i, packet_kind kind)
 {
     uint8_t packet[PACKET_HEAD + PACKET_JOIN + PACKET_TAG] = {0};
     const packet_head h = {.kind = (uint8_t)kind,
@@ -169,22 +124,6 @@ static void take_joined(client *c, unsigned i, const packet_head *h, const uint8
     ti_outbox_leave_whole(c->out); /* nor does it cut */
 }
 
-/* A sum goes into place, whichever rank here gets it first. */
-static void take_sum(client *c, unsigned i, const packet_head *h, const uint8_t *body, size_t length,
-                     double now)
-{
-    uint32_t chunk;
-    const agg_reduction *r = c->r;
-    if (!r || length != packet_bytes(h->values, r->down)) return;
-    window *w = &c->of[i].w;
-    const uint32_t at = h->number - w->number;
-    if (at >= c->cut.packets || h->values != reduction_values(r, &c->cut, at) ||
-        h->operation != r->operation || h->down != r->down || !ti_window_take(w, h->number, now, &chunk))
-        return;
-    memcpy(c->down + reduction_place(&c->cut, chunk, r->down), body, length);
-    c->advanced = now;
-}
-
 static tithe_status take_packet(client *c, unsigned i, const uint8_t *packet, size_t length, double now,
                                 tithe_error *error)
 {
@@ -198,7 +137,7 @@ static tithe_status take_packet(client *c, unsigned i, const uint8_t *packet, si
     c->heard = now;
     c->closed = 0;
     if (h.kind == KIND_SUM)
-        take_sum(c, i, &h, body, length, now);
+        ti_client_take_sum(c, i, &h, body, length, now);
     else if (h.kind == KIND_JOINED && length == PACKET_JOINED)
         take_joined(c, i, &h, body);
     else if (h.kind == KIND_REFUSED && length == PACKET_REFUSED)
@@ -206,8 +145,7 @@ static tithe_status take_packet(client *c, unsigned i, const uint8_t *packet, si
     return TITHE_OK;
 }
 
-/* What has come to a rank; *some: anything. */
-static tithe_status receive(client *c, unsigned i, bool *some, tithe_error *error)
+tithe_status ti_client_receive(client *c, unsigned i, bool *some, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
     const int count = ti_inbox_receive(c->in, c->of[i].socket, MSG_DONTWAIT);
@@ -219,8 +157,7 @@ static tithe_status receive(client *c, unsigned i, bool *some, tithe_error *erro
     return status;
 }
 
-/* Until something comes, or the time is over. */
-static void wait_until(client *c, double until)
+void ti_client_wait(client *c, double until)
 {
     const double seconds = until - clock_now();
     struct timespec time = {0};
@@ -231,7 +168,7 @@ static void wait_until(client *c, double until)
     ppoll(c->polls, c->local, &time, NULL);
 }
 
-static tithe_status stopped(const client *c, tithe_error *error)
+tithe_status ti_client_stopped(const client *c, tithe_error *error)
 {
     if (!c->stop || !c->stop(c->stop_context)) return TITHE_OK;
     return ti_fail(error, TITHE_E_STOPPED, 0, "The wait for the switch at %s was stopped.", c->where);
@@ -266,12 +203,12 @@ static tithe_status wait_for_all(client *c, double timeout, tithe_error *error)
                 c->where, timeout);
         if (now >= asked + ask_every) {
             for (unsigned i = 0; i < c->local; i++)
-                if (!c->of[i].joined) send_small(c, i, KIND_JOIN);
+                if (!c->of[i].joined) ti_client_send(c, i, KIND_JOIN);
             asked = now;
-            status = stopped(c, error);
+            status = ti_client_stopped(c, error);
         }
-        for (unsigned i = 0; i < c->local && !status; i++) status = receive(c, i, &some, error);
-        if (!some && !status) wait_until(c, asked + ask_every);
+        for (unsigned i = 0; i < c->local && !status; i++) status = ti_client_receive(c, i, &some, error);
+        if (!some && !status) ti_client_wait(c, asked + ask_every);
     }
     return status;
 }
@@ -287,127 +224,13 @@ static tithe_status join(void *self, uint64_t job, unsigned ranks, unsigned firs
     c->local = local;
     c->here = 0;
     tithe_status status = open_ranks(c, error);
-    if (!status) status = wait_for_all(c, timeout > 0 ? timeout : DEFAULT_TIMEOUT, error);
+    if (!status) status = wait_for_all(c, timeout > 0 ? timeout : CLIENT_TIMEOUT, error);
     for (unsigned i = 0; i < local && !status; i++) {
         c->of[i].memory = malloc(ti_window_size(c->slots));
         if (!c->of[i].memory)
             return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for %u slots.", c->slots);
         ti_window_open(&c->of[i].w, c->of[i].memory, c->slots, c->slots);
     }
-    return status;
-}
-
-/* ---- a reduction ------------------------------------------------------------------------------------------- */
-
-/* Its head, and where its numbers lie; under a key all of it in one piece. Returns how many pieces it has. */
-static unsigned write_chunk(const client *c, unsigned i, uint32_t chunk, uint8_t *to,
-                            struct iovec pieces[MAIL_PIECES])
-{
-    packet_head h = ti_reduction_head(c->r, &c->cut, chunk);
-    h.job = c->job;
-    h.place = c->place;
-    h.worker = (uint16_t)(c->first + i);
-    h.number = window_number(&c->of[i].w, chunk);
-    packet_write(to, &h);
-    const uint8_t *numbers = c->up[i] + reduction_place(&c->cut, chunk, h.up);
-    const size_t bytes = packet_bytes(h.values, h.up);
-    pieces[0] = (struct iovec){to, PACKET_HEAD};
-    pieces[1] = (struct iovec){(void *)numbers, bytes}; /* which are only read */
-    if (!c->seal.keyed) return 2;
-    memcpy(to + PACKET_HEAD, numbers, bytes);
-    pieces[0].iov_len = ti_seal_close_packet(&c->seal, to, PACKET_HEAD + bytes);
-    return 1;
-}
-
-/* All that the window of a rank lets go. */
-static void send_chunks(client *c, unsigned i)
-{
-    const int socket = c->of[i].socket;
-    uint32_t chunk;
-    unsigned count;
-    do {
-        const double now = clock_now();
-        for (count = 0; count < MAIL_DATAGRAMS && ti_window_next(&c->of[i].w, now, &chunk); count++) {
-            struct iovec pieces[MAIL_PIECES];
-            const unsigned many = write_chunk(c, i, chunk, c->written + count * c->room, pieces);
-            ti_outbox_add(c->out, pieces, many, true);
-        }
-        for (unsigned l = 0; l < ti_outbox_letters(c->out); l++)
-            c->closed += ti_outbox_post(c->out, socket, l, NULL);
-        c->closed += ti_outbox_flush(c->out, socket);
-    } while (count == MAIL_DATAGRAMS);
-}
-
-static bool is_done(const client *c)
-{
-    for (unsigned i = 0; i < c->local; i++)
-        if (!window_is_done(&c->of[i].w)) return false;
-    return true;
-}
-
-static double next_wake(const client *c, double now)
-{
-    double wake = now + look_every;
-    for (unsigned i = 0; i < c->local; i++)
-        if (!window_is_done(&c->of[i].w)) {
-            const double own = ti_window_wake(&c->of[i].w, now);
-            if (own < wake) wake = own;
-        }
-    return wake;
-}
-
-/* Is the switch there still? After a while without a sum it is asked. */
-static tithe_status look_around(client *c, double now, double *asked, double timeout, tithe_error *error)
-{
-    if (c->closed >= CLOSED)
-        return ti_fail(error, TITHE_E_PEER, 0, "The switch at %s is gone: start it again, and then this run.",
-                       c->where);
-    if (now > c->advanced + timeout)
-        return now > c->heard + timeout / 2
-                   ? ti_fail(error, TITHE_E_TIMEOUT, 0,
-                             "The switch at %s has not answered for %g seconds: is it still running?",
-                             c->where, timeout)
-                   : ti_fail(
-                         error, TITHE_E_TIMEOUT, 0,
-                         "The switch at %s is there, but another rank has sent it nothing for %g seconds.",
-                         c->where, timeout);
-    if (now < c->advanced + silence) return TITHE_OK; /* a signal is for the run, which ends after a step */
-    if (now > *asked + silence) {
-        send_small(c, 0, KIND_ASK);
-        *asked = now;
-    }
-    return stopped(c, error);
-}
-
-static tithe_status reduce(void *self, const agg_reduction *r, const uint8_t *const *up, uint8_t *down,
-                           double timeout, tithe_error *error)
-{
-    client *c = self;
-    if (!(timeout > 0)) timeout = DEFAULT_TIMEOUT;
-    c->r = r;
-    c->up = up;
-    c->down = down;
-    c->cut = reduction_cut(r, &c->limits);
-    for (unsigned i = 0; i < c->local; i++) ti_window_begin(&c->of[i].w, c->cut.packets);
-    double asked = c->heard = c->advanced = clock_now(), looked = asked;
-    tithe_status status = TITHE_OK;
-    double quiet = asked; /* since when nothing has come */
-    while (!status && !is_done(c)) {
-        bool some = false;
-        for (unsigned i = 0; i < c->local; i++) send_chunks(c, i);
-        for (unsigned i = 0; i < c->local && !status; i++) status = receive(c, i, &some, error);
-        const double now = clock_now();
-        if (!status && (now > looked + look_every || c->closed)) {
-            status = look_around(c, now, &asked, timeout, error);
-            looked = now;
-        }
-        if (some) quiet = now;
-        if (!some && !status && now > quiet + c->patience.spin && !is_done(c)) {
-            wait_until(c, next_wake(c, now));
-            patience_learn(&c->patience, clock_now() - quiet);
-        }
-    }
-    c->r = NULL;
     return status;
 }
 
@@ -424,7 +247,7 @@ static void close_client(void *self)
     client *c = self;
     if (!c) return;
     for (unsigned i = 0; c->of && i < c->local; i++)
-        if (c->of[i].joined) send_small(c, i, KIND_LEAVE);
+        if (c->of[i].joined) ti_client_send(c, i, KIND_LEAVE);
     forget_ranks(c);
     ti_seal_close(&c->seal);
     free(c);
@@ -433,7 +256,7 @@ static void close_client(void *self)
 static const aggregator over_udp = {
     .name = "udp",
     .join = join,
-    .reduce = reduce,
+    .reduce = ti_client_reduce,
     .limits = limits,
     .close = close_client,
 };
