@@ -79,7 +79,9 @@ def attach(model, wanted):
     """The hook. Dense is what DDP does by itself."""
     if wanted.hook == "tithe":
         import tithe.torch
-        more = {"momentum": MOMENTUM, **json.loads(wanted.options)} if wanted.codec else json.loads(wanted.options)
+        more = json.loads(wanted.options)
+        if wanted.codec or "tuner" in more:  # by default nothing waits
+            more = {"momentum": MOMENTUM, **more}
         state = tithe.torch.State(model, codec=wanted.codec, feedback=wanted.feedback, **more)
         model.register_comm_hook(state, tithe.torch.hook)
         return state

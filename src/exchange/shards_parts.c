@@ -173,7 +173,8 @@ tithe_status ti_shards_put(tithe_exchange *ex, exchange_worker *w, exchange_lane
     shards *s = ex->own;
     const bool later = goes_later(ex, g);
     tithe_status status = later ? ti_exchange_expect_finite(g, ex->n, error) : TITHE_OK;
-    s->later = later && !status;
+    if (ex->config.comm->local == 1)
+        s->later = later && !status; /* of several, each is put on its own thread */
     w->g = g;
     if (s->up.top) status = put_largest(ex, w, lane, g, gamma, pool, error);
     for (unsigned p = 0; !later && !s->up.top && p < s->count && !status; p++)
