@@ -160,7 +160,8 @@ typedef struct tithe_exchange_config {
     bool restores;
     /* That of the host, which moves along m <- M m + update: ranks then compress u <- M u + g in place of g, and the update is such that m
      * becomes the mean of what was sent. What waits in a residual has the momentum of its wait, so top-k takes fewer steps. For SGD with
-     * momentum (Nesterov's, too), gamma 1 in every step, and a host that does not dampen. 0: none. */
+     * momentum (Nesterov's, too), the same gamma and all ranks in every step. Not for a host that dampens, or that looks at the norm of
+     * what it gets, as one that clips does: that is no gradient. 0: none. */
     double momentum;
 } tithe_exchange_config;
 
@@ -252,7 +253,8 @@ TITHE_API tithe_status tithe_exchange_copy_layers(const tithe_exchange *ex, cons
 /* A rank that takes no part in this step. It gets the update all the same, so it has to know gamma. */
 TITHE_API tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma,
                                            tithe_error *error);
-/* After all local ranks: move the frames, and set update to what is to be subtracted from the model. */
+/* After all local ranks: move the frames, and set update to what is to be subtracted from the model; under `momentum`, to what the host's
+ * momentum takes in. */
 TITHE_API tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
 /* The server's part of a step, in a process that has no rank (comm.h). A step that the ranks do not take is none of its failures. */
 TITHE_API tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *error);
@@ -321,7 +323,7 @@ TITHE_API void tithe_exchange_last(const tithe_exchange *ex, tithe_exchange_reco
 TITHE_API void tithe_exchange_rounds(const tithe_exchange *ex, unsigned bucket, tithe_rounds *rounds);
 TITHE_API double tithe_exchange_seconds(const tithe_exchange *ex, const tithe_link *link);
 
-/* What it is, what it has counted and what the last step was like, as JSON: "n", "ranks", "rank", "codec", "feedback", "tuner",
+/* What it is, what it has counted and what the last step was like, as JSON: "n", "ranks", "rank", "codec", "feedback", "momentum", "tuner",
  * "scheme", "collective", "served" (by a server), "buckets", "totals" (the counters, by name), "last" and, under a tuner that
  * steers, "steering" (as tithe_steering has it). NULL: there is no memory for it; otherwise tithe_text_free ends it. */
 TITHE_API char *tithe_exchange_describe(const tithe_exchange *ex);

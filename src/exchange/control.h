@@ -136,9 +136,10 @@ tithe_status ti_control_find(const tithe_exchange *ex, const char *options, size
 /* From now on the caller decides, between two steps: first, and whenever there is another setting. */
 tithe_status ti_control_follow(tithe_exchange *ex, const char *options, tithe_error *error);
 
-/* Look at a rank's numbers [begin, begin + length) before they are put. Ranks may be looked at on several threads. */
-void ti_control_observe(tithe_exchange *ex, unsigned rank, const float *g, size_t begin, size_t length,
-                        double gamma);
+/* Look at a rank's numbers [begin, begin + length) before they are put: of its gradient, and of what is put in its place. Ranks may be
+ * looked at on several threads. */
+void ti_control_observe(tithe_exchange *ex, unsigned rank, const float *g, const float *sent, size_t begin,
+                        size_t length, double gamma);
 /* The next step, if it is one of the last before a check-in, looks back at this update. */
 void ti_control_remember(tithe_exchange *ex, const float *update);
 /* What a rank saw in this step, as numbers to be added to the others'. */

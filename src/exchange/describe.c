@@ -64,6 +64,7 @@ char *tithe_exchange_describe(const tithe_exchange *ex)
     char feedback[60];
     describe_feedback(c, feedback, sizeof feedback);
     ti_json_string(&j, "feedback", feedback);
+    ti_json_number(&j, "momentum", c->momentum);
     ti_json_string(&j, "tuner", ex->control ? ex->control->tuner->name : c->tuner->name);
     ti_json_string(&j, "scheme", ex->last.scheme);
     ti_json_string(&j, "collective", ex->last.collective);

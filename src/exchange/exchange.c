@@ -35,15 +35,27 @@ static tithe_status expect_sense(const tithe_exchange *ex, unsigned lane, const 
                    ex->lane_count, lane, gamma);
 }
 
+/* Numbers of a gradient, with what lies around an exchange. `layer`: which, or MOMENTUM_WHOLE. */
+static tithe_status put(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer, size_t begin,
+                        size_t length, const float *g, double gamma, tithe_error *error)
+{
+    const float *sent = g;
+    const bool moved = ex->momentum && ti_momentum_put(ex, rank, layer, begin, length, &sent);
+    if (ex->control) ti_control_observe(ex, rank, g, sent, begin, length, gamma);
+    const tithe_status status = layer == MOMENTUM_WHOLE
+                                    ? ex->kind->put(ex, rank, lane, sent, gamma, error)
+                                    : ex->kind->put_layer(ex, rank, lane, layer, sent, gamma, error);
+    if (status && moved) ti_momentum_refused(ex, rank, layer);
+    return status;
+}
+
 tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane, const float *g,
                                 double gamma, tithe_error *error)
 {
     exchange_worker *w = NULL;
     tithe_status status = find_worker(ex, rank, &w, error);
     if (!status) status = expect_sense(ex, lane, g, ex->n, gamma, error);
-    if (!status && ex->momentum) g = ti_momentum_put(ex, rank, g, 0, ex->n);
-    if (!status && ex->control) ti_control_observe(ex, rank, g, 0, ex->n, gamma);
-    return status ? status : ex->kind->put(ex, rank, lane, g, gamma, error);
+    return status ? status : put(ex, rank, lane, MOMENTUM_WHOLE, 0, ex->n, g, gamma, error);
 }
 
 /* How many numbers a layer has. */
@@ -66,10 +78,8 @@ tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigne
     if (!status) status = find_worker(ex, rank, &w, error);
     if (!status) status = expect_sense(ex, lane, g, length, gamma, error);
     size_t begin = 0;
-    for (size_t l = 0; l < layer; l++) begin += ex->config.layers[l];
-    if (!status && ex->momentum) g = ti_momentum_put(ex, rank, g, begin, length);
-    if (!status && ex->control) ti_control_observe(ex, rank, g, begin, length, gamma);
-    return status ? status : ex->kind->put_layer(ex, rank, lane, layer, g, gamma, error);
+    for (size_t l = 0; l < layer && !status; l++) begin += ex->config.layers[l];
+    return status ? status : put(ex, rank, lane, layer, begin, length, g, gamma, error);
 }
 
 tithe_status tithe_exchange_put_layers(tithe_exchange *ex, unsigned rank, unsigned lane, const size_t *layers,
@@ -103,6 +113,9 @@ tithe_status tithe_exchange_skip(tithe_exchange *ex, unsigned rank, double gamma
     if (status) return status;
     if (!(gamma > 0) || !isfinite(gamma))
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "A positive step size is needed, not %g.", gamma);
+    if (ex->momentum)
+        return ti_fail(error, TITHE_E_ARGUMENT, rank,
+                       "`momentum` needs all ranks in every step: rank %u cannot skip one.", rank);
     return ex->kind->skip(ex, rank, gamma, error);
 }
 
@@ -114,7 +127,7 @@ tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_erro
     tithe_status status = ex->kind->finish(ex, update, error);
     if (ex->control && status == TITHE_E_SKIPPED) ti_control_skip(ex);
     if (ex->control && !status) status = ti_control_after(ex, update, error);
-    if (ex->momentum) ti_momentum_finish(ex, !status, update);
+    if (ex->momentum && (!status || status == TITHE_E_SKIPPED)) ti_momentum_finish(ex, !status, update);
     return status;
 }
 

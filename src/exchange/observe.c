@@ -97,8 +97,9 @@ static throw throw_at(uint64_t salt, size_t i)
     return (throw){(unsigned)((dice >> 40) * SKETCH >> 24), dice >> 39 & 1 ? -1 : 1};
 }
 
+/* What is sent, where it is another vector than g, is made of as many entries as that; the loss falls by the gradient. */
 static void look_closely(const exchange_control *c, control_rank *r, size_t n, const kept *k, const float *g,
-                         size_t begin, size_t length, double gamma)
+                         const float *sent, size_t begin, size_t length, double gamma)
 {
     const sample s = sample_of(n, c->step, CHECK_IN);
     const uint64_t salt = rng_mix(c->step ^ RNG_SILVER);
@@ -108,13 +109,13 @@ static void look_closely(const exchange_control *c, control_rank *r, size_t n, c
         size_t from, to;
         if (!part_of_block(block, begin, length, &from, &to)) continue;
         for (size_t i = from; i < to; i++) {
-            const double v = (double)g[i - begin], e = kept_at(k, i), x = e + gamma * v;
+            const double v = (double)sent[i - begin], e = kept_at(k, i), x = e + gamma * v;
             const throw t = throw_at(salt, i);
             g1 += fabs(v);
             g2 += v * v;
             x1 += fabs(x);
             x2 += x * x;
-            sketch_g[t.group] += (float)(t.sign * v);
+            sketch_g[t.group] += (float)(t.sign * (double)g[i - begin]);
             sketch_e[t.group] += (float)(t.sign * e);
         }
     }
@@ -135,15 +136,15 @@ static kept kept_of(const tithe_exchange *ex, unsigned rank)
     return k;
 }
 
-void ti_control_observe(tithe_exchange *ex, unsigned rank, const float *g, size_t begin, size_t length,
-                        double gamma)
+void ti_control_observe(tithe_exchange *ex, unsigned rank, const float *g, const float *sent, size_t begin,
+                        size_t length, double gamma)
 {
     const exchange_control *c = ex->control;
     control_rank *r = &c->ranks[rank - ex->config.comm->first];
     if (c->stepped) look_back(c, r, ex->n, g, begin, length);
     if (c->step != c->next) return;
     const kept k = kept_of(ex, rank);
-    look_closely(c, r, ex->n, &k, g, begin, length, gamma);
+    look_closely(c, r, ex->n, &k, g, sent, begin, length, gamma);
 }
 
 void ti_control_tell(const tithe_exchange *ex, unsigned local)

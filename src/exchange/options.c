@@ -6,6 +6,7 @@
 #include "base/spec.h"
 #include "base/status.h"
 #include "codec/codec.h"
+#include "exchange/momentum.h"
 
 #define OPTIONS exchange_options
 const tithe_option ti_exchange_option_table[] = {
@@ -16,7 +17,7 @@ const tithe_option ti_exchange_option_table[] = {
      .max = 256},
     {"momentum", "M",
      "that of the host's optimizer (m <- M m + g), so that what waits takes its momentum along (default 0)",
-     "0", TITHE_OPTION_REAL, OPTION_SHAPES_MESSAGES, OPTION_PLACE(momentum), .real_max = 0.9999},
+     "0", TITHE_OPTION_REAL, OPTION_SHAPES_MESSAGES, OPTION_PLACE(momentum), .real_max = MOMENTUM_MAX},
     {.name = NULL},
 };
 

@@ -94,6 +94,10 @@ tithe_status tithe_outer_open(tithe_exchange *ex, const char *options, tithe_out
 {
     if (!ex || !outer)
         return ti_fail(error, TITHE_E_ARGUMENT, 0, "An exchange and a place for the outer loop are needed.");
+    if (ex->config.momentum != 0)
+        return ti_fail(
+            error, TITHE_E_SPEC, 0,
+            "The momentum of an outer loop is its own option: open the exchange without `momentum`.");
     tithe_outer *made = calloc(1, sizeof *made);
     if (!made) return fail_memory(error);
     made->ex = ex;

@@ -1,6 +1,7 @@
 /* test_momentum.c - the momentum of a host, known to the exchange: the host's optimizer, a plain one in double precision, beside ranks that
  * compress what that makes of their gradients. */
 #include "exchange/group.h"
+#include "tithe/outer.h"
 
 enum { N = 700, RANKS = 3, STEPS = 6 };
 #define M 0.9
@@ -114,7 +115,7 @@ static void however_it_is_put(void **state)
     tithe_exchange_free(c);
 }
 
-/* A step that is not taken leaves nothing behind, and a rank that skips one keeps its momentum for the next. */
+/* A step that is not taken leaves nothing behind, and no rank may skip one. */
 static void steps_that_are_not_taken(void **state)
 {
     (void)state;
@@ -130,13 +131,36 @@ static void steps_that_are_not_taken(void **state)
     assert_int_equal(tithe_exchange_finish(ex, update, NULL), TITHE_E_SKIPPED);
     assert_memory_equal(u, tithe_exchange_momentum(ex, 1), sizeof u);
     assert_memory_equal(direction, tithe_exchange_direction(ex), sizeof direction);
-    assert_int_equal(tithe_exchange_skip(ex, 1, 1, NULL), TITHE_OK);
-    for (unsigned r = 0; r < RANKS; r += 2)
-        assert_int_equal(tithe_exchange_put(ex, r, 0, x, 1, NULL), TITHE_OK);
+    assert_int_equal(tithe_exchange_skip(ex, 1, 1, NULL), TITHE_E_ARGUMENT);
+    x[N + 5] = 1;
+    put_all(ex, x);
     assert_int_equal(tithe_exchange_finish(ex, update, NULL), TITHE_OK);
-    assert_memory_equal(u, tithe_exchange_momentum(ex, 1), sizeof u);
-    assert_true(isfinite(update[0]));
+    for (size_t i = 0; i < N; i++)
+        assert_float_equal(tithe_exchange_momentum(ex, 1)[i], 0.9f * u[i] + x[N + i], 1e-6);
     free(x);
+    tithe_exchange_free(ex);
+}
+
+/* What is refused leaves no trace: a layer twice, all of it after a layer, a finish that comes too early. */
+static void mistakes_leave_no_trace(void **state)
+{
+    (void)state;
+    tithe_comm comm = ranks_here(2);
+    tithe_exchange *ex = open_over(&comm, "momentum=0.5;bucket=layer");
+    float one[N], seven[N], update[N];
+    for (size_t i = 0; i < N; i++) one[i] = 1, seven[i] = 7;
+    for (unsigned s = 0; s < 3; s++) {
+        const size_t layers[] = {0, 1, 2, 3};
+        assert_int_equal(tithe_exchange_put_layers(ex, 0, 0, layers, 2, one, 1, NULL), TITHE_OK);
+        assert_int_equal(tithe_exchange_put_layer(ex, 0, 0, 0, seven, 1, NULL), TITHE_E_ARGUMENT);
+        assert_int_equal(tithe_exchange_put_layer(ex, 0, 0, 4, seven, 1, NULL), TITHE_E_ARGUMENT);
+        assert_int_equal(tithe_exchange_put(ex, 0, 0, seven, 1, NULL), TITHE_E_ARGUMENT);
+        assert_int_equal(tithe_exchange_put_layers(ex, 0, 0, layers + 2, 2, one, 1, NULL), TITHE_OK);
+        assert_int_equal(tithe_exchange_finish(ex, update, NULL), TITHE_E_ARGUMENT);
+        assert_int_equal(tithe_exchange_put(ex, 1, 0, one, 1, NULL), TITHE_OK);
+        assert_int_equal(tithe_exchange_finish(ex, update, NULL), TITHE_OK);
+        for (size_t i = 0; i < N; i++) assert_float_equal(update[i], 1, 1e-6);
+    }
     tithe_exchange_free(ex);
 }
 
@@ -150,11 +174,15 @@ static void another_scheme_goes_on(void **state)
     put_all(ex, x);
     assert_int_equal(tithe_exchange_finish(ex, update, NULL), TITHE_OK);
     assert_int_equal(tithe_exchange_switch_scheme(ex, "artopk", NULL, NULL), TITHE_OK);
+    float before[N];
     memcpy(u, tithe_exchange_momentum(ex, 2), sizeof u);
+    memcpy(before, tithe_exchange_direction(ex), sizeof before);
     put_all(ex, x);
     assert_int_equal(tithe_exchange_finish(ex, update, NULL), TITHE_OK);
-    for (size_t i = 0; i < N; i++)
+    for (size_t i = 0; i < N; i++) {
         assert_float_equal(tithe_exchange_momentum(ex, 2)[i], 0.9f * u[i] + x[2 * N + i], 1e-6);
+        assert_float_equal(tithe_exchange_direction(ex)[i], update[i] + 0.9f * before[i], 1e-6);
+    }
     free(x);
     tithe_exchange_free(ex);
 }
@@ -167,6 +195,25 @@ static void what_is_refused(void **state)
     static const char *const wrong[] = {"momentum=1", "momentum=-0.1", "momentum=nan", "momentum=x"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect(tithe_exchange_open(&comm, wrong[i], N, &ex, NULL) != TITHE_OK, "%s is taken", wrong[i]);
+    tithe_codec *codec = codec_with("all|raw", (tithe_codec_options){0});
+    const tithe_exchange_config asked[] = {{.momentum = 1.5},
+                                           {.momentum = (double)NAN},
+                                           {.momentum = 0.9, .restores = true},
+                                           {.momentum = 0.9, .taking_part = 2}};
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        tithe_exchange_config config = asked[i];
+        tithe_error error = {0};
+        config.size = sizeof config;
+        config.comm = &comm;
+        config.codec = codec;
+        assert_int_equal(tithe_exchange_create(&config, N, &ex, &error), TITHE_E_SPEC);
+        expect(strstr(error.text, "`momentum`") != NULL, "%s", error.text);
+    }
+    tithe_codec_free(codec);
+    tithe_outer *outer = NULL;
+    ex = open_over(&comm, "momentum=0.9");
+    assert_int_equal(tithe_outer_open(ex, "lr=1", &outer, NULL), TITHE_E_SPEC);
+    tithe_exchange_free(ex);
     ex = open_over(&comm, "momentum=0");
     assert_null(tithe_exchange_momentum(ex, 0));
     assert_null(tithe_exchange_direction(ex));
@@ -176,9 +223,10 @@ static void what_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense_is_as_without),    cmocka_unit_test(the_host_moves_along_what_was_sent),
-        cmocka_unit_test(however_it_is_put),      cmocka_unit_test(steps_that_are_not_taken),
-        cmocka_unit_test(another_scheme_goes_on), cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(dense_is_as_without),     cmocka_unit_test(the_host_moves_along_what_was_sent),
+        cmocka_unit_test(however_it_is_put),       cmocka_unit_test(steps_that_are_not_taken),
+        cmocka_unit_test(another_scheme_goes_on),  cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(mistakes_leave_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

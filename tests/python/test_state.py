@@ -105,7 +105,7 @@ def steered(rank, workers, case, folder):
 
 def wrong(rank, workers, folder, what):
     options = {"scheme": "star", "downlink": "topk:keep=0.1", "downlink_feedback": "ec"} if what == "server" else {}
-    _, state, _ = start("topk:keep=0.05|natural", "ef21" if what == "feedback" else "ec", options)
+    _, state, _ = start("topk:keep=0.05|natural", "ef21" if what == "feedback" else "ec", {"momentum": 0.5 if what == "momentum" else 0.9, **options})
     state.state_dict()
     saved = torch.load(f"{folder}/0")["tithe"]
     if what == "model":
@@ -130,6 +130,9 @@ if __name__ == "__main__":
             check(case != CASES[6] or any(part.any() for part in torch.load(f"{folder}/0")["tithe"]["moved"].values()), "late=on: no update")
             names = set(torch.load(f"{folder}/0")["tithe"]["residual"])
             check(names == {"0.weight", "0.bias", "2.weight", "2.bias"}, f"by name: {names}")
+            saved, momentum = torch.load(f"{folder}/0")["tithe"], case[2].get("momentum", 0)
+            check(saved["factor"] == momentum, f"{case}: momentum {saved['factor']}")
+            check(not momentum or all(saved[kind]["0.weight"].any() for kind in ("momentum", "direction")), f"{case}: no momentum")
             if case in (CASES[0], CASES[2], CASES[5]):
                 for other in {1, 2, 4} - {workers}:
                     told = answers(grown, other, case, folder, workers)
@@ -138,7 +141,7 @@ if __name__ == "__main__":
         answers(whole, 2, CASES[0], folder)
         for what, ranks, words in (("rank", [1], "rank 0"), ("model", [0, 1], "2.weight"), ("world", [0, 1], "list"), ("feedback", [0, 1], "feedback"),
                                    ("server", [0, 1], "downlink_feedback"), ("step", [0, 1], "'step'"), ("steered", [0, 1], "'steered'"),
-                                   ("twice", [0], "rank 1")):
+                                   ("twice", [0], "rank 1"), ("momentum", [0, 1], "momentum 0.9")):
             told = run(wrong, 2, folder, what)
             for rank in ranks:
                 check(told[rank][0] == "SpecError" and words in told[rank][1], f"{what}: {told[rank]}")

@@ -87,7 +87,7 @@ def save(layers: Layers, exchange: Exchange, more: dict[str, torch.Tensor]) -> d
             raise SpecError("What the server keeps on the way back is not with the ranks, and cannot be saved here: leave "
                             "downlink_feedback out, or take scheme='shards', where ranks own the parts.")
         vectors["server_residual"] = _owned(exchange, vectors["server_residual"])
-    return {"step": seen["steps"], "codec": seen["codec"], "feedback": seen["feedback"], "learned": exchange.learned(),
+    return {"step": seen["steps"], "codec": seen["codec"], "feedback": seen["feedback"], "factor": seen["momentum"], "learned": exchange.learned(),
             "steered": exchange.steered(),
             **{kind: {name: part.clone() for name, part in layers.named(vector).items()} for kind, vector in vectors.items()}}
 
@@ -105,7 +105,10 @@ def load(layers: Layers, exchange: Exchange, own: dict[str, Any] | None, states:
     """And back: what this rank has saved; or, of another number of ranks, the mean of what all of them keep (what owners of parts keep
     is of sums, and goes to the ranks), and what is the same on all."""
     first = own or states[0]
-    _expect(first, "step", "learned", "steered")
+    _expect(first, "step", "learned", "steered", "factor")
+    here = exchange.describe()["momentum"]
+    if first["factor"] != here:  # what was kept is in units of it
+        raise SpecError(f"The state is of momentum {first['factor']:g}, and here it is {here:g}: make the State with the same.")
     if own:
         exchange.steer_on(own["step"], own["steered"])
     vectors = {**_kept(exchange), **more}

@@ -54,7 +54,7 @@ class State:
         takes as many steps as dense does; on a slow link topk:keep=0.01|natural with ec sends far less, and takes more steps. "all|raw" alone takes the group's own all-reduce.
     momentum
         that of the optimizer (SGD), which stays as it is: what waits to be sent then takes its momentum along, and a sparse codec
-        needs fewer steps.
+        needs fewer steps. The gradients that come back are no longer gradients, so they must not be clipped.
     warmup
         steps in which the level falls from 10 % to the codec's own.
     bucket
@@ -117,6 +117,8 @@ class State:
                 raise SpecError("warmup is a tuner of its own: leave warmup or tuner out.")
             options = dict(options, tuner=f"warmup:steps={warmup}")
         self.dense = feedback in (None, "none") and not options and _options.is_dense(codec)
+        if not 0 <= momentum < 1:
+            raise SpecError(f"momentum is that of the optimizer, from 0 to below 1, not {momentum:g}.")
         if momentum and not self.dense:
             options = dict(options, momentum=momentum)
         text = dict(options, codec=codec, feedback=feedback, bucket=WHOLE_MODEL if bucket == "model" else bucket)
