@@ -80,8 +80,8 @@ typedef struct tithe_scheme {
     tithe_status (*open)(tithe_exchange *ex, tithe_error *error);
     void (*close)(tithe_exchange *ex);
     tithe_status (*run)(tithe_exchange *ex, float *update, tithe_error *error);
-    /* The shape of a step before there is one, of codecs that state how much they send: lengths of its messages, or what they
-     * do not exceed, are added to ranks, n and frames of the whole. NULL: nothing is to be added. */
+    /* The shape of a step before there is one, of codecs that state how much they send: likely lengths of its messages, or
+     * under `crowded` what they do not exceed, are added to ranks, n and frames of the whole. NULL: nothing is to be added. */
     void (*foretell)(const struct tithe_exchange_config *config, size_t n, tithe_step_shape *shape);
     /* What a step of this shape takes, added to a list of rounds. Stated here and nowhere else (rounds.h). */
     void (*rounds)(const tithe_step_shape *shape, tithe_rounds *rounds);

@@ -46,6 +46,9 @@ tithe_claims ti_codec_claims(const tithe_codec *codec, size_t n);
 size_t ti_codec_max_count(const tithe_codec *codec, size_t n);
 /* As many as it states, whatever a draw may select; 0: the data decide, or the call. */
 size_t ti_codec_stated_count(const tithe_codec *codec, size_t n);
+/* What a frame with as many entries is likely to take in an exchange, for plans: to the byte where all frames are equally
+ * long, else with indices as evenly drawn ones have them. Buffers need tithe_codec_bound, which is what no frame exceeds. */
+size_t ti_codec_expected_length(const tithe_codec *codec, size_t n);
 /* The level with which a part of a vector of n numbers is sent; 0: what the codec says holds for every length. */
 double ti_codec_level_of_part(const tithe_codec *codec, size_t part, size_t n);
 /* Does the selector take a share of each layer, as the call lists them? */

@@ -6,6 +6,8 @@
  * that low bits unpack at a fixed width and quotients by counting zeros. Key: golomb1966. */
 #include "codec/indices.h"
 
+#include <math.h>
+
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "kernels/kernels.h"
@@ -77,6 +79,28 @@ uint64_t ti_indices_max_bits(size_t count, size_t n)
     const uint64_t rice = (uint64_t)count * (1 + r) + (n >> r);
     if (rice < min) min = rice;
     return min;
+}
+
+/* Bits of a gap that is q^j likely to be j or more: the unary quotient by m, whose mean is q^m / (1 - q^m), and the low bits.
+ * Of m = 3 * 2^shift the remainder has a digit besides, which takes two bits, but one where it is 0. */
+static double golomb_mean(double log_q, unsigned shift, bool three)
+{
+    const double step = ldexp(1, (int)shift), m = three ? 3 * step : step;
+    const double below_m = -expm1(m * log_q); /* 1 - q^m */
+    const double digit = three ? 2 + expm1(step * log_q) / below_m : 0;
+    return 1 + shift + (1 - below_m) / below_m + digit;
+}
+
+uint64_t ti_indices_expected_bits(size_t count, size_t n)
+{
+    const uint64_t max = ti_indices_max_bits(count, n);
+    if (max == 0) return 0;
+    /* The geometric law whose mean is that of the count + 1 gaps between the others, n - count in all. */
+    const double log_q = log1p(-((double)count + 1) / ((double)n + 1));
+    double min = (double)max / (double)count;
+    for (unsigned shift = 0; shift <= 30; shift++)
+        min = fmin(min, fmin(golomb_mean(log_q, shift, false), golomb_mean(log_q, shift, true)));
+    return (uint64_t)ceil((double)count * min);
 }
 
 static void write_fixed(const uint32_t *indices, size_t count, size_t n, uint8_t *dst)

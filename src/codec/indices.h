@@ -19,6 +19,10 @@ index_plan ti_indices_plan(const uint32_t *indices, size_t count, size_t n);
 /* What no plan exceeds: the index part of len(T) in docs/design.md. */
 uint64_t ti_indices_max_bits(size_t count, size_t n);
 
+/* What plans of positions take on average that are drawn evenly: to 1 % from a dozen of them on, to 8 % of fewer. Crowded
+ * ones take less. */
+uint64_t ti_indices_expected_bits(size_t count, size_t n);
+
 /* Writes plan.bits bits, padded to a byte. */
 void ti_indices_write(const index_plan *plan, const uint32_t *indices, size_t count, size_t n, uint8_t *dst);
 

@@ -79,17 +79,29 @@ static tithe_codec at_most(const tithe_codec *codec, size_t n)
 
 /* ---- frames ------------------------------------------------------------------------------------------- */
 
-size_t tithe_codec_length(const tithe_codec *codec, size_t n, size_t entries, tithe_form form)
+/* The bits of the indices as one function or the other has them. */
+static size_t length_with(const tithe_codec *codec, size_t n, size_t entries, tithe_form form,
+                          uint64_t (*index_bits)(size_t count, size_t n))
 {
     if (entries > n || codec->selector->source == TITHE_INDICES_ALL) entries = n;
     const tithe_call call = {.form = form};
     const tithe_quant_call quant = ti_codec_quant_call(codec, &call, entries);
     uint64_t bits = codec->quantizer->max_bits(&quant);
     size_t bytes = ti_header_bound(codec, n, entries, form) + CHECKSUM_BYTES;
-    if (codec->selector->source == TITHE_INDICES_SENT)
-        bytes += bytes_of_bits(ti_indices_max_bits(entries, n));
+    if (codec->selector->source == TITHE_INDICES_SENT) bytes += bytes_of_bits(index_bits(entries, n));
     if (codec->selector->shares) bits += ti_shared_max_bits(codec->type, entries);
     return bytes + bytes_of_bits(bits);
+}
+
+size_t tithe_codec_length(const tithe_codec *codec, size_t n, size_t entries, tithe_form form)
+{
+    return length_with(codec, n, entries, form, ti_indices_max_bits);
+}
+
+size_t ti_codec_expected_length(const tithe_codec *codec, size_t n)
+{
+    const size_t fixed = tithe_codec_fixed_length(codec, n), entries = ti_codec_stated_count(codec, n);
+    return fixed ? fixed : length_with(codec, n, entries, TITHE_EXCHANGE, ti_indices_expected_bits);
 }
 
 size_t tithe_codec_bound(const tithe_codec *codec, size_t n)

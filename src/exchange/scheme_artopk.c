@@ -105,11 +105,10 @@ static tithe_status open(tithe_exchange *ex, tithe_error *error)
 /* ---- what a leader's message is counted as ------------------------------------------------------------------ */
 
 /* The frame of its indices is one without values. */
-static double index_length(const tithe_codec *codec, size_t n, size_t count)
+static double without_values(size_t length, const tithe_codec *codec, size_t count)
 {
     const tithe_quant_call quant = ti_codec_quant_call(codec, &(tithe_call){0}, count);
-    const size_t values = bytes_of_bits(codec->quantizer->max_bits(&quant));
-    return (double)(tithe_codec_length(codec, n, count, TITHE_EXCHANGE) - values);
+    return (double)(length - bytes_of_bits(codec->quantizer->max_bits(&quant)));
 }
 
 /* For the paper: a value, an index of the leader, and the energy that a leader is chosen by have 32 bits each. */
@@ -124,7 +123,8 @@ static double leader_bits(const tithe_tuner_call *c, double entries)
     const artopk *a = c->context;
     if (c->count_paper) return papers_count(a, entries, true);
     const size_t count = (size_t)entries;
-    return 8 * (index_length(c->codec, c->n, count) +
+    const size_t own = tithe_codec_length(c->codec, c->n, count, TITHE_EXCHANGE);
+    return 8 * (without_values(own, c->codec, count) +
                 (double)tithe_codec_length(a->given, c->n, count, TITHE_EXCHANGE));
 }
 
@@ -313,7 +313,7 @@ static void foretell(const tithe_exchange_config *config, size_t n, tithe_step_s
 {
     const tithe_codec *codec = config->codec;
     const size_t count = ti_codec_stated_count(codec, n);
-    shape->indices = index_length(codec, n, count);
+    shape->indices = without_values(ti_codec_expected_length(codec, n), codec, count);
     shape->values = (double)count;
     shape->quantized = !ti_exchange_sums(codec);
     if (shape->quantized) shape->parts.length = ti_artopk_part_length(codec, count, shape->ranks);

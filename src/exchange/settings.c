@@ -15,9 +15,7 @@
 static void foretell(const tithe_exchange_config *c, const exchange_choice *choice, size_t n,
                      tithe_rounds *rounds)
 {
-    const tithe_codec *codec = c->codec;
-    const size_t entries = ti_codec_stated_count(codec, n), fixed = tithe_codec_fixed_length(codec, n);
-    const double frame = (double)(fixed ? fixed : tithe_codec_length(codec, n, entries, TITHE_EXCHANGE));
+    const double frame = (double)ti_codec_expected_length(c->codec, n);
     tithe_step_shape shape = {.ranks = c->comm->size,
                               .collective = choice->collective,
                               .server_apart = c->comm->server == c->comm->size,

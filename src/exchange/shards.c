@@ -74,10 +74,8 @@ static size_t fixed_length(const tithe_codec *codec, size_t part, size_t n)
 
 static double foretell_length(const tithe_codec *codec, size_t part, size_t n)
 {
-    const size_t fixed = fixed_length(codec, part, n);
-    if (fixed) return (double)fixed;
     const tithe_codec at = ti_codec_at(codec, ti_codec_level_of_part(codec, part, n));
-    return (double)tithe_codec_length(&at, part, ti_codec_stated_count(&at, part), TITHE_EXCHANGE);
+    return (double)ti_codec_expected_length(&at, part);
 }
 
 /* How many of the whole vector are the largest that go; 0: each part has a level of its own. */

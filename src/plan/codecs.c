@@ -45,9 +45,8 @@ tithe_status ti_plan_codec_open(const tithe_plan_request *q, const tithe_plan_co
         ti_plan_codec_close(level);
         return status;
     }
-    const size_t fixed = tithe_codec_fixed_length(made, n);
     level->keep = (double)entries / q->params;
-    level->frame = (double)(fixed ? fixed : tithe_codec_length(made, n, entries, TITHE_EXCHANGE));
+    level->frame = (double)ti_codec_expected_length(made, n);
     return TITHE_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
+#include "codec/codec.h"
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */
 
@@ -168,7 +169,8 @@ static tithe_status frame_length(const tithe_plan_request *q, double entries, do
     const tithe_codec_options open = {.open_level = true};
     const tithe_status status = tithe_codec_create("topk|raw", &open, &codec, error);
     if (status) return status;
-    *frame = (double)tithe_codec_length(codec, (size_t)q->params, (size_t)entries, TITHE_EXCHANGE);
+    const tithe_codec at = ti_codec_at(codec, entries);
+    *frame = (double)ti_codec_expected_length(&at, (size_t)q->params);
     tithe_codec_free(codec);
     return TITHE_OK;
 }

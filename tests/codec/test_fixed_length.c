@@ -1,5 +1,6 @@
 /* test_fixed_length.c - tithe_codec_fixed_length is the length of every real frame where a codec says that all are equally long,
- * and 0 where it does not. */
+ * and 0 where it does not. ti_codec_expected_length is the same length, or what frames of evenly spread entries take. */
+#include "codec/codec.h"
 #include "support.h"
 
 static const char *const selectors[] = {
@@ -54,6 +55,8 @@ static unsigned check_codec(const char *spec, const float *x)
             const bool claimed = claims_of(codec, n).traits & TITHE_FIXED_SIZE;
             expect((fixed > 0) == claimed, "%s, n = %zu: %zu bytes, and %s fixed", spec, n, fixed,
                    claimed ? "it is" : "it is not");
+            expect(!fixed || ti_codec_expected_length(codec, n) == fixed, "%s, n = %zu: another length", spec,
+                   n);
             for (size_t k = 0; fixed && k < sizeof steps / sizeof *steps; k++) {
                 const size_t real = real_length(codec, x + 11 * k, n, steps[k]);
                 expect(real == fixed, "%s, n = %zu, step %u: %zu bytes, not %zu", spec, n, steps[k], real,
@@ -81,6 +84,29 @@ static void fixed_lengths_are_real(void **state)
     assert_true(made > sizeof selectors / sizeof *selectors * sizeof quantizers / sizeof *quantizers);
 }
 
+/* Of numbers without order the largest are spread evenly; the bound of these lengths is up to 14 % off. */
+static void expected_lengths_are_near(void **state)
+{
+    (void)state;
+    enum { N = 16385 };
+    static const char *const levels[] = {"k=100",     "keep=0.01", "keep=0.02",
+                                         "keep=0.05", "keep=0.1",  "keep=0.2"};
+    static const char *const values[] = {"raw", "natural", "sign", "dither:s=7,bucket=64"};
+    static float x[N];
+    fill_kind(TITHE_F32, GAUSSIAN, x, N, 4);
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            char spec[100];
+            snprintf(spec, sizeof spec, "topk:%s|%s", levels[l], values[v]);
+            tithe_codec *codec = codec_with(spec, (tithe_codec_options){0});
+            const double expected = (double)ti_codec_expected_length(codec, N);
+            const double real = (double)real_length(codec, x, N, 9);
+            expect(fabs(expected / real - 1) <= 0.02, "%s: %g bytes expected, %g written", spec, expected,
+                   real);
+            tithe_codec_free(codec);
+        }
+}
+
 /* Where a call brings the level, or the indices. */
 static void calls_decide_of_others(void **state)
 {
@@ -99,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixed_lengths_are_real),
+        cmocka_unit_test(expected_lengths_are_near),
         cmocka_unit_test(calls_decide_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,7 @@ static void expect_plan(const uint32_t *set, size_t count, size_t n)
         assert_int_equal(plan.coding, TITHE_INDEX_NONE);
         assert_int_equal(plan.bits, 0);
         assert_int_equal(ti_indices_max_bits(count, n), 0);
+        assert_int_equal(ti_indices_expected_bits(count, n), 0);
         return;
     }
     const uint64_t min = smallest_account(set, count, n);
@@ -110,6 +111,7 @@ static void expect_plan(const uint32_t *set, size_t count, size_t n)
            (unsigned long long)plan.bits, ti_indices_byte(&plan), (unsigned long long)min);
     assert_int_equal(ti_indices_max_bits(count, n), promised_account(count, n));
     assert_true(plan.bits <= ti_indices_max_bits(count, n));
+    assert_true(ti_indices_expected_bits(count, n) <= ti_indices_max_bits(count, n));
     expect_round_trip(plan, set, count, n);
 }
 
@@ -211,6 +213,37 @@ static void uniform_sets_take_little_more_than_their_entropy(void **state)
     }
 }
 
+/* Exactly `count` of n, each set as likely as any other. */
+static void drawn_set(dice *d, size_t n, size_t count, uint32_t *drawn)
+{
+    for (size_t i = 0, found = 0; found < count; i++)
+        if (roll_below(d, n - i) < count - found) drawn[found++] = (uint32_t)i;
+}
+
+/* The mean of many draws, as many as make it sure to a tenth of what is allowed. */
+static void evenly_drawn_sets_take_what_is_expected(void **state)
+{
+    (void)state;
+    dice d = {24};
+    static const size_t lengths[] = {2, 50, 123, 300, MAX};
+    static const double keeps[] = {0, 0.001, 0.01, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 0.97};
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+        for (size_t k = 0; k < sizeof keeps / sizeof *keeps; k++) {
+            const size_t n = lengths[l], count = (size_t)fmax(1, round(keeps[k] * (double)n));
+            const size_t trials = 20 + 20000 / count;
+            double sum = 0;
+            if (count >= n) continue;
+            for (size_t t = 0; t < trials; t++) {
+                drawn_set(&d, n, count, set);
+                sum += (double)ti_indices_plan(set, count, n).bits;
+            }
+            const double mean = sum / (double)trials, expected = (double)ti_indices_expected_bits(count, n);
+            const double within = count >= 12 ? 0.01 * mean + 1 : 0.08 * mean + 1; /* whole bits */
+            expect(fabs(expected - mean) <= within, "%zu of %zu: %.1f bits, %.1f on average", count, n,
+                   expected, mean);
+        }
+}
+
 /* ---- what was not written by us ---------------------------------------------------------------------------- */
 
 /* Any bytes: refused, or `count` positions, ascending and below n, and no byte beyond the end was read. */
@@ -299,6 +332,7 @@ int main(void)
         cmocka_unit_test(every_coding_comes_back),
         cmocka_unit_test(positions_up_to_2_to_the_32),
         cmocka_unit_test(uniform_sets_take_little_more_than_their_entropy),
+        cmocka_unit_test(evenly_drawn_sets_take_what_is_expected),
         cmocka_unit_test(hostile_streams_stay_inside),
         cmocka_unit_test(known_bad_streams),
     };
