@@ -65,6 +65,7 @@ const bench_row ti_bench_codec_rows[] = {
     WHOLE("all|sign"),
     WHOLE(DITHER4),
     WHOLE("all|dither:s=127,bucket=512"),
+    BOTH_WAYS("dither8:p=inf,bucket=128", .spec = "all|dither:s=127,p=inf,bucket=128"),
     BOTH_WAYS("dither4:code=elias", .spec = DITHER4 ",code=elias"),
     WHOLE("all|natdither:s=7,bucket=512"),
     WHOLE("topk:keep=0.01"),

@@ -56,6 +56,7 @@ typedef struct level_grid {
     float (*value)(unsigned level, unsigned s, float norm); /* what the decoder makes of a level */
     void (*values)(unsigned count, unsigned s, float norm, float *value); /* of levels 0 to count - 1 */
     double (*variance)(double s, double reach); /* omega, where |x|_p <= reach/sqrt(d) |x|_2 */
+    float (*step)(unsigned s, float norm); /* between even levels: value = level * step. NULL: they are not */
 } level_grid;
 
 #define LARGEST_NORM 0x1p127f /* so that no level is infinite, however norm / s was rounded */
@@ -131,10 +132,18 @@ static inline void level_value_table(const level_grid *grid, unsigned s, float n
     }
 }
 
+/* From so many levels on products are faster than a table, which has to be filled for every bucket, and fetched from. Tables of fewer
+ * stand in registers. */
+enum { LEVELS_MULTIPLIED = 8 };
+
 /* What codes stand for goes into the sink: straight into a dense one. */
 static inline void level_codes_add(const level_grid *grid, unsigned s, float norm, const uint8_t *codes,
                                    size_t first, size_t many, const tithe_sink *out)
 {
+    if (grid->step && !out->at && s >= LEVELS_MULTIPLIED) {
+        ti_kernels()->steps_add(codes, many, grid->step(s, norm), (float)out->scale, (float *)out->y + first);
+        return;
+    }
     float value[256], block[TITHE_BLOCK];
     level_value_table(grid, s, norm, out->at ? 1 : (float)out->scale, value);
     if (!out->at) {

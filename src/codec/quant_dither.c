@@ -24,9 +24,14 @@ static void dither_moments(const level_job *job, double *squares, double *expect
     ti_kernels()->dither_moments(job, squares, expected);
 }
 
+static float dither_step(unsigned s, float norm)
+{
+    return norm / (float)s;
+}
+
 static float dither_value(unsigned level, unsigned s, float norm)
 {
-    return (float)level * (norm / (float)s);
+    return (float)level * dither_step(s, norm);
 }
 
 static void dither_values(unsigned count, unsigned s, float norm, float *value)
@@ -39,8 +44,8 @@ static double dither_variance(double s, double reach)
     return fmin(reach / s, reach * reach / (4 * s * s));
 }
 
-static const level_grid dither_grid = {dither_steps, define_dither_round, dither_levels,  dither_moments,
-                                       dither_value, dither_values,       dither_variance};
+static const level_grid dither_grid = {dither_steps, define_dither_round, dither_levels,   dither_moments,
+                                       dither_value, dither_values,       dither_variance, dither_step};
 
 static tithe_status dither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst, uint64_t *bits,
                                   const tithe_sink *sent, tithe_error *error)

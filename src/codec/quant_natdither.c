@@ -38,9 +38,9 @@ static double natdither_variance(double s, double reach)
     return 1.0 / 8 + fmin(reach * min, reach * reach * min * min / 4);
 }
 
-static const level_grid natdither_grid = {natdither_steps,   define_natdither_round, natdither_levels,
-                                          natdither_moments, natdither_value,        natdither_values,
-                                          natdither_variance};
+static const level_grid natdither_grid = {
+    natdither_steps, define_natdither_round, natdither_levels,   natdither_moments,
+    natdither_value, natdither_values,       natdither_variance, NULL};
 
 static tithe_status natdither_encode(const tithe_quant_call *c, const void *values, uint8_t *dst,
                                      uint64_t *bits, const tithe_sink *sent, tithe_error *error)

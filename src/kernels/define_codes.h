@@ -157,9 +157,18 @@ static inline void define_codes_add(const uint8_t *codes, size_t n, unsigned s, 
     for (size_t i = 0; i < n; i++) y[i] += table[codes[i]];
 }
 
+/* Rounded after each product, as a table of these values would be. */
+static inline void define_steps_add(const uint8_t *codes, size_t n, float step, float scale, float *y)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float value = scale * ((float)(codes[i] & 127) * step);
+        y[i] += f32_from_bits(f32_bits(value) ^ (uint32_t)(codes[i] & 128) << 24);
+    }
+}
+
 #define DEFINE_CODES                                                      \
     .pack_codes = define_pack_codes, .unpack_codes = define_unpack_codes, \
     .elias_groups = define_elias_groups, .elias_read = define_elias_read, \
-    .elias_chains = define_elias_chains, .codes_add = define_codes_add
+    .elias_chains = define_elias_chains, .steps_add = define_steps_add, .codes_add = define_codes_add
 
 #endif

@@ -116,6 +116,8 @@ typedef struct kernels {
      * no more; many[] becomes what was read. codes may be NULL, all of it. */
     void (*elias_chains)(const elias_table *table, bit_reader r[ELIAS_CHAINS], size_t many[ELIAS_CHAINS],
                          uint8_t *const codes[ELIAS_CHAINS]);
+    /* y[i] += scale * (level * step), minus where the sign is set: even levels, without a table */
+    void (*steps_add)(const uint8_t *codes, size_t n, float step, float scale, float *y);
     /* y[i] += table[codes[i]], with levels up to s */
     void (*codes_add)(const uint8_t *codes, size_t n, unsigned s, const float table[256], float *y);
     /* In place: entries whose magnitude has at least the bits `least`. */

@@ -264,6 +264,7 @@ const kernels ti_kernels_avx2 = {
     .elias_groups = avx2_elias_groups,
     .elias_read = define_elias_read,
     .elias_chains = define_elias_chains,
+    .steps_add = define_steps_add,
     .codes_add = avx2_codes_add,
     .compact = define_compact,
     .collect = define_collect,

@@ -418,6 +418,7 @@ const kernels ti_kernels_avx512 = {
     .elias_groups = avx512_elias_groups,
     .elias_read = define_elias_read,
     .elias_chains = define_elias_chains,
+    .steps_add = define_steps_add,
     .codes_add = avx512_codes_add,
     .compact = avx512_compact,
     .collect = avx512_collect,

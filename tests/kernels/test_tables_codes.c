@@ -152,12 +152,49 @@ static void sums(void **state)
     every_case("codes_add", sum_up);
 }
 
+/* As a table of the same products: each is rounded. */
+static void multiply(vector_kind kind, size_t n, unsigned place)
+{
+    static const float scales[] = {1, -1, 0.125f, 1.0f / 3, -0x1p-30f, 0, 0x1p100f, 0x1p-140f};
+    const unsigned s = (2u << kind) - 1;
+    const uint8_t *codes = draw_codes(kind, n, place);
+    const float *y = vector_of(kind % V_NONFINITE, n + 3);
+    const float scale = scales[(n + place) % (sizeof scales / sizeof *scales)];
+    const float step = fabsf(*vector_of((vector_kind)(n % V_NONFINITE), n + 1)) / (float)s;
+    float table[256];
+    for (unsigned level = 0; level < 128; level++) {
+        const float value = (float)level * step;
+        table[level] = scale * value;
+        table[128 + level] = -table[level];
+    }
+    output_place(&floats, n * 4, 4, (place + 7) % PLACES);
+    output_reset(floats.wanted, &floats, y);
+    ti_kernels_ref.codes_add(codes, n, s, table, (void *)floats.wanted);
+    output_reset(floats.got, &floats, y);
+    here.table = "ref";
+    ti_kernels_ref.steps_add(codes, n, step, scale, (void *)floats.got);
+    expect_output(&floats, floats.size);
+    for (size_t t = 0; t < running_count; t++) {
+        here.table = running[t]->name;
+        output_reset(floats.got, &floats, y);
+        running[t]->steps_add(codes, n, step, scale, (void *)floats.got);
+        expect_output(&floats, floats.size);
+    }
+}
+
+static void products(void **state)
+{
+    (void)state;
+    every_case("steps_add", multiply);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixed_width),
         cmocka_unit_test(elias_words),
         cmocka_unit_test(sums),
+        cmocka_unit_test(products),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
