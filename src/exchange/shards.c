@@ -148,6 +148,30 @@ static bool make_frame(const shards *s, const shard_frames *way, exchange_worker
     return enough;
 }
 
+/* What encoding any part needs: a short one, in which more lie than its share, may need more than the whole vector. Of its largest
+ * a part may have any number, and the most of them do not always need the most. */
+static size_t scratch_of_parts(const shards *s, const shard_frames *way, const exchange_way *whole)
+{
+    size_t max = whole->scratch_size;
+    for (unsigned p = 0; p < s->count; p++) {
+        const size_t length = shard_length(s, p);
+        const double level =
+            way->top ? (double)length : ti_codec_level_of_part(whole->codec, length, whole->n);
+        const tithe_codec at = ti_codec_at(whole->codec, level);
+        const size_t scratch = tithe_codec_scratch(&at, length);
+        if (scratch > max) max = scratch;
+    }
+    return max;
+}
+
+static bool make_scratch(exchange_lane *lane, size_t size)
+{
+    bool enough = true;
+    free(lane->scratch); /* which was for the whole vector */
+    lane->scratch = exchange_room(size, 1, &enough);
+    return enough;
+}
+
 static bool make_room(tithe_exchange *ex, shards *s)
 {
     const tithe_comm *comm = ex->config.comm;
@@ -168,6 +192,12 @@ static bool make_room(tithe_exchange *ex, shards *s)
     s->chosen = exchange_room(ex->lane_count * s->up.top + 1, sizeof *s->chosen, &enough);
     for (unsigned i = 0; enough && i < comm->local; i++) enough = make_frame(s, &s->up, &ex->workers[i]);
     enough = enough && make_frame(s, &s->back, &ex->server);
+    if (!enough) return false;
+    ex->up.scratch_size = scratch_of_parts(s, &s->up, &ex->up);
+    ex->down.scratch_size = scratch_of_parts(s, &s->back, &ex->down);
+    for (unsigned l = 0; enough && l < ex->lane_count; l++)
+        enough = make_scratch(&ex->lanes[l], ex->up.scratch_size);
+    enough = enough && make_scratch(&ex->server_lane, ex->down.scratch_size);
     const unsigned all = ex->config.taking_part;
     s->heads = !s->up.fixed || (all && all < comm->size);
     if (enough && exchange_is_remote(ex) && s->mine < s->count) {

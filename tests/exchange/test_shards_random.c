@@ -229,12 +229,42 @@ static void the_error_is_as_documented(void **state)
     }
 }
 
+/* All of the largest may lie in one part, of whatever length: 47236 numbers in three parts need more to find 472 in one of them than
+ * in the whole. */
+static void crowds_fit(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {5000, 12345, 47236, 70001, 140000};
+    static const char *const specs[] = {"topk:keep=0.01", "topk:keep=0.05|natural", "topk:k=3|sign",
+                                        "topk:keep=0.3"};
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+        for (size_t c = 0; c < sizeof specs / sizeof *specs; c++)
+            for (unsigned ranks = 2; ranks <= 7; ranks++) {
+                const size_t n = lengths[l];
+                tithe_comm comm = ranks_here(ranks);
+                tithe_exchange *ex = NULL;
+                tithe_error error = {0};
+                char options[100];
+                float *x = calloc(n, sizeof *x), *update = malloc(n * sizeof *update);
+                for (size_t i = 0; i < n / ranks; i++) x[i] = (float)(1 + i % 97);
+                snprintf(options, sizeof options, "scheme=shards;codec=%s", specs[c]);
+                expect(tithe_exchange_open(&comm, options, n, &ex, &error) == TITHE_OK, "%s", error.text);
+                for (unsigned r = 0; r < ranks; r++)
+                    expect(tithe_exchange_put(ex, r, 0, x, 0.5, &error) == TITHE_OK, "%s", error.text);
+                expect(tithe_exchange_finish(ex, update, &error) == TITHE_OK, "%s, %zu numbers, %u ranks: %s",
+                       options, n, ranks, error.text);
+                tithe_exchange_free(ex);
+                free(x);
+                free(update);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updates_are_unbiased),       cmocka_unit_test(the_error_is_that_of_its_codec),
         cmocka_unit_test(parts_draw_for_themselves),  cmocka_unit_test(owners_draw_for_themselves),
-        cmocka_unit_test(the_error_is_as_documented),
+        cmocka_unit_test(the_error_is_as_documented), cmocka_unit_test(crowds_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
