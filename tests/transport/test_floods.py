@@ -14,11 +14,12 @@ from zmtp import HELLO, MESSAGE, POLITE, frames, head, hello, listening, say
 
 tithe = os.environ["TITHE"]
 RUN = ["--data", "a9a-like:scale=0.1", "--no-optimum", "--estimator", "sgd", "--codec", "topk:keep=0.1", "--deadline", NEVER]
-MAX_GROWTH = 50 << 10  # kB
-# Bytes that are said over and over, and for how long; ZeroMQ needs 64 bytes for a part of none.
-FLOODS = {"endless parts of nothing": (b"\1\0", 8 << 20),
-          "endless parts of 8 kB": (b"\3" + struct.pack(">Q", 8192) + bytes(8192), 200 << 20),
-          "a part without end": (b"", 200 << 20)}
+# Bytes that are said over and over, and for how long; ZeroMQ needs 64 bytes for a part of none. Each would take 1 GiB if it was not cut off. How much
+# it takes until then is a matter of who gets a processor: a fourth is left for a machine that is busy.
+FLOODS = {"endless parts of nothing": (b"\1\0", 32 << 20),
+          "endless parts of 8 kB": (b"\3" + struct.pack(">Q", 8192) + bytes(8192), 1 << 30),
+          "a part without end": (b"", 1 << 30)}
+MAX_GROWTH = 256 << 10  # kB
 
 
 def start(*arguments):
