@@ -17,7 +17,7 @@ struct exchange_momentum {
     size_t places;
     struct {
         float *u, *next; /* the latter is u with the gradients of this step, until that was taken */
-        bool *put;       /* of each layer, in this step */
+        uint8_t *put;    /* of each layer: 1, if it was, in this step */
         double seconds;
     } ranks[];
 };
@@ -53,7 +53,7 @@ tithe_status ti_momentum_open(tithe_exchange *ex, tithe_error *error)
         for (unsigned i = 0; i < local; i++) {
             m->ranks[i].u = exchange_room(ex->n, sizeof(float), &enough);
             m->ranks[i].next = exchange_room(ex->n, sizeof(float), &enough);
-            m->ranks[i].put = exchange_room(m->places, sizeof(bool), &enough);
+            m->ranks[i].put = exchange_room(m->places, 1, &enough);
         }
     }
     return m && enough ? TITHE_OK
@@ -83,7 +83,7 @@ static void move_on(float factor, const float *restrict u, const float *restrict
 }
 
 /* Of a layer, or of all of them. */
-static bool *marks(const exchange_momentum *m, unsigned local, size_t layer, size_t *count)
+static uint8_t *marks(const exchange_momentum *m, unsigned local, size_t layer, size_t *count)
 {
     *count = layer == MOMENTUM_WHOLE ? m->places : 1;
     return m->ranks[local].put + (layer == MOMENTUM_WHOLE ? 0 : layer);
@@ -95,12 +95,12 @@ bool ti_momentum_put(tithe_exchange *ex, unsigned rank, size_t layer, size_t beg
     exchange_momentum *m = ex->momentum;
     const unsigned local = rank - ex->config.comm->first;
     size_t count;
-    bool *put = marks(m, local, layer, &count);
-    if (memchr(put, true, count)) return false;
+    uint8_t *put = marks(m, local, layer, &count);
+    if (memchr(put, 1, count)) return false;
     const double start = clock_now();
     float *next = m->ranks[local].next + begin;
     move_on(m->factor, m->ranks[local].u + begin, *g, next, length);
-    memset(put, true, count);
+    memset(put, 1, count);
     m->ranks[local].seconds += clock_now() - start;
     *g = next;
     return true;
@@ -109,8 +109,8 @@ bool ti_momentum_put(tithe_exchange *ex, unsigned rank, size_t layer, size_t beg
 void ti_momentum_refused(tithe_exchange *ex, unsigned rank, size_t layer)
 {
     size_t count;
-    bool *put = marks(ex->momentum, rank - ex->config.comm->first, layer, &count);
-    memset(put, false, count);
+    uint8_t *put = marks(ex->momentum, rank - ex->config.comm->first, layer, &count);
+    memset(put, 0, count);
 }
 
 /* ---- update out ------------------------------------------------------------------------------------------ */
@@ -129,7 +129,7 @@ void ti_momentum_finish(tithe_exchange *ex, bool taken, float *update)
     exchange_momentum *m = ex->momentum;
     const double start = clock_now();
     for (unsigned i = 0; i < ex->config.comm->local; i++) {
-        memset(m->ranks[i].put, false, m->places);
+        memset(m->ranks[i].put, 0, m->places);
         ex->totals.encode += m->ranks[i].seconds;
         m->ranks[i].seconds = 0;
         if (!taken) continue;
