@@ -95,6 +95,12 @@ def seconds_at(found, hook, workers, network, step):
     return min(step, WARM) * statistics.median(found["seconds"][f"dense {workers} {network}"]) + max(0, step - WARM) * one
 
 
+def title(network):
+    """100mbit+20ms as people write it."""
+    rate, _, delay = network.partition("+")
+    return rate.replace("mbit", " Mbit/s").replace("gbit", " Gbit/s") + (f", {delay.replace('ms', ' ms')}" if delay else "")
+
+
 def panel(found, workers, network, left, top):
     """Accuracy against seconds, which are on a logarithmic scale."""
     import math
@@ -106,7 +112,7 @@ def panel(found, workers, network, left, top):
     def y(accuracy):
         return top + height - (accuracy - LOWEST) * height / (0.87 - LOWEST)
     parts = [f'<rect x="{left}" y="{top}" width="{width}" height="{height}" fill="none" stroke="#bbb"/>',
-             f'<text x="{left + width / 2}" y="{top - 6}" text-anchor="middle">{network.replace("+", ", ")}, {workers} workers</text>',
+             f'<text x="{left + width / 2}" y="{top - 6}" text-anchor="middle">{title(network)}, {workers} workers</text>',
              f'<line x1="{left}" x2="{left + width}" y1="{y(TARGET):.1f}" y2="{y(TARGET):.1f}" stroke="#999" stroke-dasharray="3 3"/>']
     for power in range(4):
         parts.append(f'<line x1="{x(10 ** power):.1f}" x2="{x(10 ** power):.1f}" y1="{top}" y2="{top + height}" stroke="#eee"/>'
