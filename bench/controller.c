@@ -107,7 +107,7 @@ static void measure(size_t n, unsigned ranks, unsigned steps, double bandwidth)
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {10000, 1000000, 10000000};
-    const size_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+    const size_t n = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 0;
     const unsigned ranks = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 2,
                    steps = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 201;
     const double bandwidth = argc > 4 ? strtod(argv[4], NULL) : 1.25e6;
