@@ -58,38 +58,45 @@ tithe_status tithe_exchange_put(tithe_exchange *ex, unsigned rank, unsigned lane
     return status ? status : put(ex, rank, lane, MOMENTUM_WHOLE, 0, ex->n, g, gamma, error);
 }
 
-/* How many numbers a layer has. */
-static tithe_status expect_layer(const tithe_exchange *ex, size_t layer, size_t *length, tithe_error *error)
+/* Where a layer begins, and how many numbers it has. */
+static tithe_status expect_layer(const tithe_exchange *ex, size_t layer, size_t *begin, size_t *length,
+                                 tithe_error *error)
 {
     const size_t count = ex->config.layer_count ? ex->config.layer_count : 1;
     if (layer >= count)
         return ti_fail(error, TITHE_E_ARGUMENT, layer, "There are %zu layers, and none is number %zu.", count,
                        layer);
+    *begin = 0;
+    for (size_t l = 0; l < layer; l++) *begin += ex->config.layers[l];
     *length = ex->config.layer_count ? ex->config.layers[layer] : ex->n;
     return TITHE_OK;
+}
+
+/* `length` becomes that of the layer. */
+static tithe_status put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer, const float *g,
+                              double gamma, size_t *length, tithe_error *error)
+{
+    exchange_worker *w = NULL;
+    size_t begin = 0;
+    tithe_status status = expect_layer(ex, layer, &begin, length, error);
+    if (!status) status = find_worker(ex, rank, &w, error);
+    if (!status) status = expect_sense(ex, lane, g, *length, gamma, error);
+    return status ? status : put(ex, rank, lane, layer, begin, *length, g, gamma, error);
 }
 
 tithe_status tithe_exchange_put_layer(tithe_exchange *ex, unsigned rank, unsigned lane, size_t layer,
                                       const float *g, double gamma, tithe_error *error)
 {
-    exchange_worker *w = NULL;
     size_t length = 0;
-    tithe_status status = expect_layer(ex, layer, &length, error);
-    if (!status) status = find_worker(ex, rank, &w, error);
-    if (!status) status = expect_sense(ex, lane, g, length, gamma, error);
-    size_t begin = 0;
-    for (size_t l = 0; l < layer && !status; l++) begin += ex->config.layers[l];
-    return status ? status : put(ex, rank, lane, layer, begin, length, g, gamma, error);
+    return put_layer(ex, rank, lane, layer, g, gamma, &length, error);
 }
 
 tithe_status tithe_exchange_put_layers(tithe_exchange *ex, unsigned rank, unsigned lane, const size_t *layers,
                                        size_t count, const float *g, double gamma, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
-    for (size_t i = 0, length = 0; i < count && !status; i++, g += length) {
-        status = expect_layer(ex, layers[i], &length, error);
-        if (!status) status = tithe_exchange_put_layer(ex, rank, lane, layers[i], g, gamma, error);
-    }
+    for (size_t i = 0, length = 0; i < count && !status; i++, g += length)
+        status = put_layer(ex, rank, lane, layers[i], g, gamma, &length, error);
     return status;
 }
 
@@ -97,10 +104,8 @@ tithe_status tithe_exchange_copy_layers(const tithe_exchange *ex, const float *v
                                         size_t count, float *g, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
-    for (size_t i = 0, length = 0; i < count && !status; i++, g += length) {
-        size_t begin = 0;
-        status = expect_layer(ex, layers[i], &length, error);
-        for (size_t l = 0; l < layers[i] && !status; l++) begin += ex->config.layers[l];
+    for (size_t i = 0, begin = 0, length = 0; i < count && !status; i++, g += length) {
+        status = expect_layer(ex, layers[i], &begin, &length, error);
         if (!status && length) memcpy(g, vector + begin, length * sizeof *g);
     }
     return status;
