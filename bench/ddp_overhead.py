@@ -2,7 +2,9 @@
 """What the hook costs where the network is free: a step of plain DDP beside one with all|raw (the group's own all-reduce) and with
 the default, by turns in the same processes; and what Python costs for each bucket.
 
-    bench/ddp_overhead.py --workers 2 --pairs 15"""
+Where its memory lies makes a model faster or slower by some percent, for as long as its process lives: hence several starts.
+
+    bench/ddp_overhead.py --workers 2 --starts 5 --pairs 3"""
 import argparse
 import json
 import os
@@ -44,8 +46,8 @@ def block(model, optimizer, x, y):
 
 
 def bucket_overhead():
-    """Seconds from handing a bucket of ten numbers to the hook until its future is done: all of it is overhead. One rank, in a group of
-    its own."""
+    """Seconds from handing a bucket of ten numbers to the hook until its future is done, in a backward pass, as DDP does it: all of it is
+    overhead. One rank, in a group of its own."""
     import torch
     import torch.distributed as dist
 
@@ -60,14 +62,24 @@ def bucket_overhead():
 
         def parameters(self):
             return self.all
+
+    class Timed(torch.autograd.Function):
+        @staticmethod
+        def forward(_, x):
+            return x
+
+        @staticmethod
+        def backward(_, slope):
+            begin = time.perf_counter()
+            tithe.torch.hook(state, bucket).wait()
+            times.append(time.perf_counter() - begin)
+            return slope
     model = torch.nn.Linear(9, 1)
     groups = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
     state = tithe.torch.State(model, "topk:k=2", "ec", process_group=groups[dist.get_rank()])
     bucket, times = Bucket(list(model.parameters())[::-1]), []
     for _ in range(2000):
-        begin = time.perf_counter()
-        tithe.torch.hook(state, bucket).wait()
-        times.append(time.perf_counter() - begin)
+        Timed.apply(torch.ones(1, requires_grad=True)).backward()
     return statistics.median(times)
 
 
@@ -84,26 +96,42 @@ def work(wanted, rank):
             seconds = block(*kinds[kind], x, y)
             if pair:
                 found[kind].append(seconds)
-    answer = {"workers": wanted.workers, **{f"{kind}_ms": round(1000 * statistics.median(times), 3) for kind, times in found.items()},
-              **{f"{kind}_of_plain": round(statistics.median(a / b for a, b in zip(found[kind], found["plain"])), 3) for kind in ("raw", "tithe")}}
-    answer["bucket_ms"] = round(1000 * bucket_overhead(), 4)
+    found["bucket"] = [bucket_overhead()]
     dist.barrier()
     if rank == 0:
-        print(json.dumps(answer), flush=True)
+        print(json.dumps(found), flush=True)
+
+
+def start(workers):
+    """One start of all workers: what rank 0 has found."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    environments = [dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=port, WORKER_RANK=str(rank)) for rank in range(workers)]
+    started = [subprocess.Popen([sys.executable, *sys.argv], env=environment, stdout=subprocess.PIPE) for environment in environments]
+    answers = [one.communicate()[0] for one in started]
+    if any(one.returncode for one in started):
+        sys.exit("A worker failed.")
+    return json.loads(answers[0])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--starts", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=3, help="turns in each start")
     wanted = parser.parse_args()
     if "WORKER_RANK" in os.environ:
         return work(wanted, int(os.environ["WORKER_RANK"]))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    environments = [dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=port, WORKER_RANK=str(rank)) for rank in range(wanted.workers)]
-    return max(one.wait() for one in [subprocess.Popen([sys.executable, *sys.argv], env=environment) for environment in environments])
+    starts = [start(wanted.workers) for _ in range(wanted.starts)]
+    found = {kind: [seconds for one in starts for seconds in one[kind]] for kind in starts[0]}
+    answer = {"workers": wanted.workers, **{f"{kind}_ms": round(1000 * statistics.median(times), 3) for kind, times in found.items()}}
+    for kind in ("raw", "tithe"):
+        ratios = [a / b for a, b in zip(found[kind], found["plain"])]
+        answer[f"{kind}_of_plain"] = round(statistics.median(ratios), 3)
+        answer[f"{kind}_by_start"] = [round(statistics.median(ratios[i:i + wanted.pairs]), 3) for i in range(0, len(ratios), wanted.pairs)]
+    print(json.dumps(answer))
+    return 0
 
 
 if __name__ == "__main__":

@@ -262,6 +262,11 @@ TITHE_API tithe_status tithe_exchange_serve(tithe_exchange *ex, tithe_error *err
  * TITHE_E_SKIPPED it is NaN, as above. */
 TITHE_API tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tithe_error *error);
 
+/* Without an exchange, for a host whose gradients were added by others, such as the all-reduce of a process group: the sum over so many
+ * ranks becomes their mean. TITHE_E_NONFINITE: it was made, but one of its numbers is a NaN or an infinity; all that have the same sum
+ * get the same answer. */
+TITHE_API tithe_status tithe_mean(float *sum, size_t n, unsigned ranks, tithe_error *error);
+
 /* Four numbers that are never mixed, and what they cost; totals since create, over the ranks of this process. */
 typedef struct tithe_exchange_totals {
     size_t size; /* sizeof(tithe_exchange_totals), set by whoever asks: so much is filled in */

@@ -54,6 +54,7 @@ DECLARATIONS = {
         tithe_status tithe_exchange_copy_layers(const tithe_exchange *ex, const float *vector, const size_t *layers, size_t count, float *g, tithe_error *error);
         tithe_status tithe_exchange_finish(tithe_exchange *ex, float *update, tithe_error *error);
         tithe_status tithe_exchange_step(tithe_exchange *ex, float *g, double gamma, tithe_error *error);
+        tithe_status tithe_mean(float *sum, size_t n, unsigned ranks, tithe_error *error);
         tithe_status tithe_exchange_switch_scheme(tithe_exchange *ex, const char *scheme, const char *collective, tithe_error *error);
         char *tithe_exchange_describe(const tithe_exchange *ex);
         float *tithe_exchange_residual(tithe_exchange *ex, unsigned rank);
@@ -200,7 +201,9 @@ def _type(text: str) -> Any:
 
 def _declare(library: ctypes.CDLL, declarations: str) -> None:
     for result, name, arguments in re.findall(r"(\S.*?)(\w+)\(([^)]*)\);", declarations):
-        function = getattr(library, name)
+        function = getattr(library, name, None)
+        if function is None:
+            raise MissingLibrary(f"{library._name} is of another version, without {name}: take the one that belongs to this package.", Status.FILE)
         function.restype = _type(result)
         function.argtypes = [] if arguments == "void" else [_type(argument) for argument in arguments.split(",")]
 

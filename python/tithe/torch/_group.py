@@ -10,12 +10,13 @@ import os
 import socket
 import threading
 from datetime import timedelta
-from typing import Any
+from typing import Any, Callable
 
+import torch
 import torch.distributed as dist
 
 from .._exchange import Comm
-from .._library import Error, MismatchError, PeerError, Status
+from .._library import Error, MismatchError, NonfiniteError, PeerError, Status, call
 
 _meetings: dict[str, int] = {}  # of each group in this process: all ranks count alike
 
@@ -77,6 +78,28 @@ def _global_rank(group: Any, rank: int) -> int:
     if group is None or group is dist.group.WORLD:
         return rank
     return dist.get_global_rank(group, rank) if hasattr(dist, "get_global_rank") else dist.distributed_c10d._get_global_rank(group, rank)
+
+
+def mean(buffer: torch.Tensor, group: Any, nonfinite: Callable[[], None]) -> torch.futures.Future:
+    """The mean over the ranks, by the group's own all-reduce, in the buffer. All get the same numbers, so all of them or none call
+    ``nonfinite`` before it is there."""
+    size = dist.get_world_size(group)
+    numbers = buffer.float() if buffer.dtype == torch.bfloat16 else buffer  # gloo cannot add these
+    ours = numbers.dtype == torch.float32 and numbers.device.type == "cpu"
+    if not ours:
+        numbers.div_(size)  # before: half floats overflow soon
+
+    def divided(done: torch.futures.Future) -> torch.Tensor:
+        done.value()  # or the group's own error
+        try:
+            if ours:
+                call("tithe_mean", numbers.data_ptr(), numbers.numel(), size)
+            elif not torch.isfinite(numbers).all():
+                nonfinite()
+        except NonfiniteError:
+            nonfinite()
+        return numbers if numbers is buffer else buffer.copy_(numbers)
+    return dist.all_reduce(numbers, group=group, async_op=True).get_future().then(divided)
 
 
 # ---- where rank 0 listens -------------------------------------------------------------------------------------------

@@ -82,6 +82,7 @@ class State:
         self._step_done = threading.Event()
         self._jobs: list[_Job] = []
         self._means: list[torch.futures.Future] = []  # of a dense step
+        self._nonfinite = False  # one of them
         self._put = self._accepted = 0
         self._buckets = 0  # of DDP's, handed over so far
         self._line = Line(self._fail)
@@ -164,24 +165,23 @@ class State:
 
     def _all_reduce(self, buffer: torch.Tensor, last: bool) -> torch.futures.Future:
         """Dense, by the group's own all-reduce."""
-        numbers = buffer.float() if buffer.dtype == torch.bfloat16 else buffer  # gloo cannot add these
-        numbers.div_(dist.get_world_size(self._group))
-        done = dist.all_reduce(numbers, group=self._group, async_op=True).get_future()
-        mean = done.then(lambda done: done.value()[0] if numbers is buffer else buffer.copy_(done.value()[0]))
+        mean = _group.mean(buffer, self._group, self._found_nonfinite)
         if self._checks:
             self._means.append(mean)
             if last:
                 self._raise_at_the_end(self._look_at_means)
         return mean
 
+    def _found_nonfinite(self) -> None:
+        self._nonfinite = True
+
     def _look_at_means(self) -> None:
-        """A sum shows whether there is a NaN or an infinity, in a pass that is fast; it may also be too large itself."""
         means, self._means = self._means, []
-        for mean in means:
-            numbers = mean.wait()
-            if not torch.isfinite(numbers.sum()) and not torch.isfinite(numbers).all():
-                raise NonfiniteError("A rank has a gradient that is not finite: lower the learning rate, or take on_nonfinite='skip' and "
-                                     "leave out the step.", Status.NONFINITE)
+        torch.futures.wait_all(means)
+        if self._nonfinite:
+            self._nonfinite = False
+            raise NonfiniteError("A rank has a gradient that is not finite: lower the learning rate, or take on_nonfinite='skip' and "
+                                 "leave out the step.", Status.NONFINITE)
 
     def _raise_at_the_end(self, look: Callable[[], None]) -> None:
         """DDP knows an error of ours as a text only. So where a backward pass runs, it looks here before DDP does, and raises the
