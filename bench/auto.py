@@ -62,7 +62,7 @@ def arguments():
 def settings(workers, factor):
     """What auto chooses from, without collectives: options of each."""
     found = [("dense", "--tuner fixed --scheme dense")]
-    for codec in ("all|natural", "all|dither:s=127,bucket=512", "all|dither:s=7,bucket=512"):
+    for codec in ("all|natural", "all|dither:s=127,p=inf,bucket=512", "all|dither:s=7,p=inf,bucket=512"):
         scheme = "shards" if workers > 2 else "gather"
         found.append((f"{codec} {scheme}", f"--codec {codec} --feedback ec --scheme {scheme}"))
     for quantizer in ("raw", "natural", "sign"):

@@ -22,7 +22,7 @@ START = 0.3  # seconds that a run takes to begin
 STEPS = 300  # of dense, whose loss then is the target
 FIXED = {
     "dense": "--tuner fixed --scheme dense", "natural": "--codec natural --feedback ec --scheme shards",
-    "8 bits": "--codec all|dither:s=127,bucket=512 --feedback ec --scheme shards",
+    "8 bits": "--codec all|dither:s=127,p=inf,bucket=512 --feedback ec --scheme shards",
     "top-k 0.1": "--codec topk:keep=0.1 --feedback ec --scheme gather", "top-k 0.01 natural": "--codec topk:keep=0.01|natural --feedback ec --scheme gather",
     "top-k 0.001 natural": "--codec topk:keep=0.001|natural --feedback ec --scheme gather", "AR-Top-k 0.01": "--codec topk:keep=0.01 --feedback ec --scheme artopk",
 }

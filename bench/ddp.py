@@ -21,18 +21,17 @@ from lab import in_lab, take_precedence
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLE = os.path.join(HERE, "..", "examples", "ddp_fashion_mnist.py")
-HOOKS = ("dense", "fp16", "powersgd", "tithe", "topk")
-SPARSE = ["--codec", "topk:keep=0.01|natural", "--feedback", "ec"]  # Tithe on a slow link: the hook called topk
+HOOKS = {  # and the options of the example that they are
+    "dense": ["--hook", "dense"], "fp16": ["--hook", "fp16"], "powersgd": ["--hook", "powersgd"],
+    "tithe": ["--hook", "tithe", "--options", '{"momentum": null}'],  # the default: the link decides, and nothing is late
+    "topk": ["--hook", "tithe", "--codec", "topk:keep=0.01|natural", "--feedback", "ec"],
+}
 WARM = 10  # dense steps of PowerSGD
 DROPPED = 3  # first steps that are in no median: there DDP settles on its buckets, and PowerSGD is dense where seconds are taken
 TARGET, LOWEST = 0.85, 0.65  # of the accuracy: where a run ends, and where a picture begins
 COLOURS = {"dense": "#9a9a9a", "fp16": "#c9a227", "powersgd": "#3f78a8", "tithe": "#c0392b", "topk": "#7d3c98"}
 NAMES = {"dense": "dense", "fp16": "fp16", "powersgd": "PowerSGD, rank 4", "tithe": "Tithe, default", "topk": "Tithe, top-k 1 %"}
 PYTHON = "/usr/bin/python3"
-
-
-def of_example(hook):
-    return ["--hook", "tithe", *SPARSE] if hook == "topk" else ["--hook", hook]
 
 
 def steps_for(hook, network):
@@ -43,7 +42,7 @@ def steps_for(hook, network):
 
 def run_to(hook, workers, seed, extra):
     """A run to the target on this machine: steps, and the accuracy on the way there."""
-    command = [PYTHON, EXAMPLE, "--workers", str(workers), *of_example(hook), "--seed", str(seed), "--json", "--epochs", "2", *extra]
+    command = [PYTHON, EXAMPLE, "--workers", str(workers), *HOOKS[hook], "--seed", str(seed), "--json", "--epochs", "2", *extra]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     answer = json.loads(done.stdout.strip().splitlines()[-1])
     return answer["reached"], [(step, accuracy) for step, _, accuracy in answer["curve"]]
@@ -52,7 +51,7 @@ def run_to(hook, workers, seed, extra):
 def step_seconds(hook, workers, network, extra):
     """Median step on a network, and bytes that the first host sent in one."""
     environment = {"MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29500", "GLOO_SOCKET_IFNAME": "e0", "WORKER_RANK": "NETLAB_HOST"}
-    command = ["env", *(f"{key}={value}" for key, value in environment.items()), PYTHON, EXAMPLE, "--workers", str(workers), *of_example(hook), "--json",
+    command = ["env", *(f"{key}={value}" for key, value in environment.items()), PYTHON, EXAMPLE, "--workers", str(workers), *HOOKS[hook], "--json",
                "--steps", str(steps_for(hook, network)), "--every", "100000", "--target", "2", "--drop", str(DROPPED), "--dense-steps", str(DROPPED - 1),
                *extra]
     answer = in_lab(network, workers, "each", command)

@@ -132,8 +132,8 @@ static void fill(advise *a)
 {
     add(a, "dense", NULL, "all|raw");
     add(a, "natural", NULL, "all|natural");
-    add(a, "8 bits", NULL, "all|dither:s=127,bucket=512");
-    add(a, "4 bits", NULL, "all|dither:s=7,bucket=512");
+    add(a, "8 bits", NULL, "all|dither:s=127,p=inf,bucket=512");
+    add(a, "4 bits", NULL, "all|dither:s=7,p=inf,bucket=512");
     add_top(a, 0.1);
     add_top(a, 0.01);
     add_top(a, 0.001);

@@ -31,7 +31,7 @@ def options():
     parser.add_argument("--hook", choices=HOOKS, default="tithe")
     parser.add_argument("--codec", help="of Tithe; without: its default")
     parser.add_argument("--feedback")
-    parser.add_argument("--options", default="{}", help="more of State's keywords, as JSON: '{\"warmup\": 0}'")
+    parser.add_argument("--options", default="{}", help="more of State's keywords, as JSON: '{\"momentum\": null}'")
     parser.add_argument("--rank", type=int, default=4, help="of PowerSGD")
     parser.add_argument("--dense-steps", type=int, default=10, help="of PowerSGD, at the start")
     parser.add_argument("--target", type=float, default=0.85, help="stop at this test accuracy")
@@ -79,10 +79,7 @@ def attach(model, wanted):
     """The hook. Dense is what DDP does by itself."""
     if wanted.hook == "tithe":
         import tithe.torch
-        more = json.loads(wanted.options)
-        if wanted.codec or "tuner" in more:  # by default nothing waits
-            more = {"momentum": MOMENTUM, **more}
-        state = tithe.torch.State(model, codec=wanted.codec, feedback=wanted.feedback, **more)
+        state = tithe.torch.State(model, codec=wanted.codec, feedback=wanted.feedback, **{"momentum": MOMENTUM, **json.loads(wanted.options)})
         model.register_comm_hook(state, tithe.torch.hook)
         return state
     if wanted.hook == "fp16":

@@ -194,14 +194,14 @@ static void write_level(const char *codec, double keep, char *text, size_t room)
 /* Where all entries have one magnitude, more of them than that do harm: the small ones become too large. */
 static const double EVEN_MAX = 0.02;
 
-/* A ladder of levels from high down to low. */
+/* A ladder of levels from high down to low. All numbers are no level, but a codec of their own. */
 static tithe_status add_levels(maker *m, const char *codec, bool even, tithe_error *error)
 {
     const double low = m->range->low, high = m->range->high, rounding = 1 - 1e-9;
     tithe_status status = TITHE_OK;
     const double n = (double)m->ex->n;
     for (double keep = high; keep >= rounding * low && keep * n >= 1 && !status; keep /= m->range->factor) {
-        if (even && keep > EVEN_MAX) continue;
+        if (keep >= 1 || (even && keep > EVEN_MAX)) continue;
         char text[TITHE_SETTING_TEXT];
         write_level(codec, keep, text, sizeof text);
         status = add_all(m, text, false, false, error);
@@ -234,9 +234,12 @@ static tithe_status add_codec(maker *m, const tithe_codec *codec, tithe_error *e
 /* Where nothing was said of codecs. */
 static tithe_status add_codecs(maker *m, tithe_error *error)
 {
-    static const char *const worth[] = {
-        "all|natural", "all|dither:s=127,bucket=512", "all|dither:s=7,bucket=512", "topk|raw", "topk|natural",
-        "topk|sign"};
+    static const char *const worth[] = {"all|natural",
+                                        "all|dither:s=127,p=inf,bucket=512",
+                                        "all|dither:s=7,p=inf,bucket=512",
+                                        "topk|raw",
+                                        "topk|natural",
+                                        "topk|sign"};
     tithe_status status = TITHE_OK;
     for (size_t i = 0; i < sizeof worth / sizeof *worth && !status; i++) {
         if (m->range->shares_alone && strcmp(worth[i], "topk|raw") != 0) continue; /* as its paper has it */

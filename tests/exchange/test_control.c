@@ -112,6 +112,29 @@ static void refused_steps_are_no_steps(void **state)
     tithe_exchange_free(plain);
 }
 
+/* For a host whose optimizer nobody knows: with low=1 and high=1 every number goes in every step, as coarsely as the link asks for. */
+static void nothing_waits_at_level_one(void **state)
+{
+    (void)state;
+    tithe_comm comm = ranks_here(RANKS);
+    tithe_exchange *ex = exchange_of(&comm, "tuner=auto:low=1,high=1"),
+                   *all = exchange_of(&comm, "tuner=auto");
+    const setting_list *list = &ex->control->settings;
+    unsigned coarse = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const tithe_setting *s = &list->all[i];
+        expect(s->keep == 1 && s->waits == 0, "%s", s->options);
+        coarse += strstr(s->options, "dither") != NULL;
+    }
+    expect(coarse && list->count < all->control->settings.count, "%u coarse ones of %zu", coarse,
+           list->count);
+    tell(ex, 1e-5, 1e3);
+    expect(strstr(setting_of(ex), "dither:p=inf,bucket=512"), "4 bits over a slow link, not %s",
+           setting_of(ex));
+    tithe_exchange_free(ex);
+    tithe_exchange_free(all);
+}
+
 /* Numbers that no run writes are refused; those of a run bring back its setting. */
 static void numbers_come_back(void **state)
 {
@@ -173,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_lost), cmocka_unit_test(refused_steps_are_no_steps),
-        cmocka_unit_test(numbers_come_back), cmocka_unit_test(a_later_start_checks_in_like_an_early_one)};
+        cmocka_unit_test(nothing_waits_at_level_one), cmocka_unit_test(numbers_come_back),
+        cmocka_unit_test(a_later_start_checks_in_like_an_early_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

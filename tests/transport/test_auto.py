@@ -43,7 +43,7 @@ def settings(trace):
 TOUR = ["codec=all|raw;feedback=none;scheme=dense;collective=ring", "codec=topk:keep=0.0625|natural;feedback=ec;scheme=gather;collective=allgather",
         "codec=all|raw;feedback=none;scheme=dense;collective=tree", "codec=all|natural;feedback=ec;scheme=shards;collective=direct",
         "codec=topk:keep=0.00391|raw;feedback=ec;scheme=artopk;collective=ring",
-        "codec=all|dither:bucket=512;feedback=ec;scheme=shards;collective=ring", "codec=all|raw;feedback=none;scheme=dense;collective=direct"]
+        "codec=all|dither:p=inf,bucket=512;feedback=ec;scheme=shards;collective=ring", "codec=all|raw;feedback=none;scheme=dense;collective=direct"]
 remote = transports_here()
 tour = path("tour.csv")
 with open(tour, "w") as file:

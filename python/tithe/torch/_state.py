@@ -17,7 +17,7 @@ from .._library import Error, MismatchError, NonfiniteError, SkippedError, SpecE
 from . import _group, _model, _options
 from ._line import Line, future
 
-DEFAULT = {"codec": "natural", "feedback": "none", "scheme": "shards"}  # where nothing was said of a codec
+ANY, NOTHING_LATE = "auto", "auto:low=1,high=1"  # tuners where nothing was said of a codec: the second sends all numbers, coarsely perhaps
 WHOLE_MODEL = "1000000GB"  # a bucket that every model fits into
 
 
@@ -50,11 +50,13 @@ class State:
     >>> model.register_comm_hook(state, tithe.torch.hook)
 
     codec, feedback
-        how gradients are compressed, and what becomes of what was not sent. Without a codec: natural over shards, which
-        takes as many steps as dense does; on a slow link topk:keep=0.01|natural with ec sends far less, and takes more steps. "all|raw" alone takes the group's own all-reduce.
+        how gradients are compressed, and what becomes of what was not sent. Without a codec the tuner auto chooses, by the link and
+        what it measures, again and again: if momentum is given among all it knows, otherwise among those that send every number in
+        every step, with 32, 9, 8 or 4 bits. "all|raw" alone takes the group's own all-reduce.
     momentum
-        that of the optimizer (SGD), which stays as it is: what waits to be sent then takes its momentum along, and a sparse codec
-        needs fewer steps. The gradients that come back are no longer gradients, so they must not be clipped.
+        that of the optimizer (SGD), 0 if it has none; the optimizer stays as it is. What waits to be sent then takes its momentum along, and
+        a sparse codec needs fewer steps. The gradients that come back are no longer gradients, so they must not be clipped. Leave it out
+        for Adam and its like.
     warmup
         steps in which the level falls from 10 % to the codec's own.
     bucket
@@ -72,7 +74,7 @@ class State:
         whatever else an exchange has (exchange.h): scheme, collective, tuner, seed, threads, ...
     """
 
-    def __init__(self, model: torch.nn.Module, codec: str | None = None, feedback: str | None = None, *, momentum: float = 0, warmup: int | None = None,
+    def __init__(self, model: torch.nn.Module, codec: str | None = None, feedback: str | None = None, *, momentum: float | None = None, warmup: int | None = None,
                  bucket: str = "25MiB", on_nonfinite: str = "raise", timeout: float = 300.0, process_group: Any = None,
                  **options: Any) -> None:
         if not dist.is_available() or not dist.is_initialized():
@@ -103,22 +105,21 @@ class State:
 
     # ---- how it is made -----------------------------------------------------------------------------------------------
 
-    def _settle(self, codec: str | None, feedback: str | None, momentum: float, warmup: int | None, bucket: str, on_nonfinite: str,
+    def _settle(self, codec: str | None, feedback: str | None, momentum: float | None, warmup: int | None, bucket: str, on_nonfinite: str,
                 options: dict[str, Any]) -> dict[str, Any]:
         """The options of the exchange, with what nobody said; checked as far as they can be before anybody else is asked."""
         self._reason, self._checks = "asked for", on_nonfinite == "raise"
-        if codec is None and "tuner" in options:  # which chooses a codec, too, or says what it needs
-            codec = "all|raw"
-        elif codec is None:
-            options = dict({key: value for key, value in DEFAULT.items() if key not in ("codec", "feedback")}, **options)
-            codec, feedback = DEFAULT["codec"], feedback or DEFAULT["feedback"]
-            self._reason = "the default: 9 bits a number, both ways, and the steps of dense; on a slow link state a sparse codec"
+        if codec is None:
+            if warmup:
+                raise SpecError("warmup is the way to the level of a codec: state a codec, too.")
+            options = {"tuner": NOTHING_LATE if momentum is None else ANY, **options}
+            codec = "all|raw"  # for a tuner: any
         if warmup:
             if "tuner" in options:
                 raise SpecError("warmup is a tuner of its own: leave warmup or tuner out.")
             options = dict(options, tuner=f"warmup:steps={warmup}")
         self.dense = feedback in (None, "none") and not options and _options.is_dense(codec)
-        if not 0 <= momentum < 1:
+        if not 0 <= (momentum or 0) < 1:
             raise SpecError(f"momentum is that of the optimizer, from 0 to below 1, not {momentum:g}.")
         if momentum and not self.dense:
             options = dict(options, momentum=momentum)
