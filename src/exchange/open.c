@@ -31,16 +31,17 @@ void ti_exchange_opened_free(struct exchange_opened *o)
 
 /* ---- what has to be the same in all processes: better to hear of it now than to hang in the first step -------- */
 
-/* What an option is after all defaults. NULL: as it was given. */
+/* What an option is after all defaults. NULL: as it was given, which a tuner that steers has chosen from. */
 static const char *resolved(const tithe_exchange *ex, const char *name)
 {
     const exchange_methods *m = &ex->opened->methods;
     if (strcmp(name, "codec") == 0) return tithe_codec_spec(m->codec);
+    if (strcmp(name, "feedback") == 0) return m->feedback_spec;
+    if (strcmp(name, "tuner") == 0) return m->tuner_spec;
+    if (ex->control) return NULL;
     if (strcmp(name, "downlink") == 0)
         return ex->config.downlink ? tithe_codec_spec(ex->config.downlink) : NULL;
-    if (strcmp(name, "feedback") == 0) return m->feedback_spec;
     if (strcmp(name, "downlink-feedback") == 0) return ex->config.downlink_feedback->name;
-    if (strcmp(name, "tuner") == 0) return m->tuner_spec;
     if (strcmp(name, "scheme") == 0) return ex->scheme->name;
     if (strcmp(name, "collective") == 0) return ex->collective_name;
     if (strcmp(name, "leader") == 0) return ti_exchange_leader_name(ex);
