@@ -44,5 +44,12 @@ code = ("import tithe._library as l, pathlib\n"
         "except tithe.MissingLibrary as why: print(why)")
 said = subprocess.run([sys.executable, "-c", code], env=without, capture_output=True, text=True, check=False)
 check("libtithe.so.0" in said.stdout and "TITHE_LIBRARIES" in said.stdout, f"a missing library: {said.stdout} {said.stderr}")
+# a library of another version, which has a function less
+code = ("import tithe._library as l, tithe\n"
+        "l.DECLARATIONS['tithe'] += 'void tithe_of_tomorrow(void);'\n"
+        "try: tithe.version()\n"
+        "except tithe.MissingLibrary as why: print(why)")
+said = subprocess.run([sys.executable, "-c", code], env=dict(without, TITHE_LIBRARIES=BUILD), capture_output=True, text=True, check=False)
+check("another version, without tithe_of_tomorrow" in said.stdout, f"another version: {said.stdout} {said.stderr}")
 check(tithe.version() in open(os.path.join(SOURCE, "include/tithe/tithe.h"), encoding="utf-8").read(), f"from {BUILD}")
 finish()
