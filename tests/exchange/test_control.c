@@ -135,6 +135,24 @@ static void nothing_waits_at_level_one(void **state)
     tithe_exchange_free(all);
 }
 
+static void no_signs_under_momentum(void **state)
+{
+    (void)state;
+    tithe_comm comm = ranks_here(RANKS);
+    tithe_exchange *ex[] = {exchange_of(&comm, "tuner=auto"), exchange_of(&comm, "tuner=auto;momentum=0.9")};
+    unsigned signs[2] = {0, 0}, sparse[2] = {0, 0};
+    for (unsigned e = 0; e < 2; e++) {
+        const setting_list *list = &ex[e]->control->settings;
+        for (size_t i = 0; i < list->count; i++) {
+            signs[e] += strstr(list->all[i].options, "sign") != NULL;
+            sparse[e] += list->all[i].keep < 1;
+        }
+        tithe_exchange_free(ex[e]);
+    }
+    expect(signs[0] && !signs[1] && sparse[1], "%u and %u settings with signs, %u sparse", signs[0], signs[1],
+           sparse[1]);
+}
+
 /* Numbers that no run writes are refused; those of a run bring back its setting. */
 static void numbers_come_back(void **state)
 {
@@ -194,9 +212,11 @@ static void a_later_start_checks_in_like_an_early_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_lost), cmocka_unit_test(refused_steps_are_no_steps),
-        cmocka_unit_test(nothing_waits_at_level_one), cmocka_unit_test(numbers_come_back),
-        cmocka_unit_test(a_later_start_checks_in_like_an_early_one)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost),
+                                       cmocka_unit_test(refused_steps_are_no_steps),
+                                       cmocka_unit_test(nothing_waits_at_level_one),
+                                       cmocka_unit_test(no_signs_under_momentum),
+                                       cmocka_unit_test(numbers_come_back),
+                                       cmocka_unit_test(a_later_start_checks_in_like_an_early_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

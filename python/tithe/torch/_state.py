@@ -17,7 +17,8 @@ from .._library import Error, MismatchError, NonfiniteError, SkippedError, SpecE
 from . import _group, _model, _options
 from ._line import Line, future
 
-ANY, NOTHING_LATE = "auto", "auto:low=1,high=1"  # tuners where nothing was said of a codec: the second sends all numbers, coarsely perhaps
+# Tuners where nothing was said of a codec. With momentum less than about one percent was seen to be too late; the second sends all numbers.
+ANY, NOTHING_LATE = "auto:low=0.005", "auto:low=1,high=1"
 WHOLE_MODEL = "1000000GB"  # a bucket that every model fits into
 
 
