@@ -31,7 +31,7 @@ void ti_exchange_opened_free(struct exchange_opened *o)
 
 /* ---- what has to be the same in all processes: better to hear of it now than to hang in the first step -------- */
 
-/* What an option is after all defaults. NULL: as it was given, which a tuner that steers has chosen from. */
+/* What an option is after all defaults. NULL: as it was given; a tuner that steers chooses among what that leaves. */
 static const char *resolved(const tithe_exchange *ex, const char *name)
 {
     const exchange_methods *m = &ex->opened->methods;

@@ -201,7 +201,7 @@ static tithe_status add_levels(maker *m, const char *codec, bool even, tithe_err
     tithe_status status = TITHE_OK;
     const double n = (double)m->ex->n;
     for (double keep = high; keep >= rounding * low && keep * n >= 1 && !status; keep /= m->range->factor) {
-        if (keep >= 1 || (even && keep > EVEN_MAX)) continue;
+        if ((keep >= 1 && !m->range->shares_alone) || (even && keep > EVEN_MAX)) continue;
         char text[TITHE_SETTING_TEXT];
         write_level(codec, keep, text, sizeof text);
         status = add_all(m, text, false, false, error);
@@ -266,17 +266,23 @@ static const char *named(const char *name)
     return name && strcmp(name, "auto") != 0 ? name : NULL;
 }
 
-/* Spare settings alone are none that were asked for. */
+/* Spare settings alone are none that were asked for; nor is dense, where a scheme or a codec was named and all of its levels are left out. */
 static tithe_status expect_some(const maker *m, const tithe_exchange_config *config, tithe_error *error)
 {
-    for (size_t i = 0; i < m->list->count; i++)
-        if (!m->list->all[i].spare) return TITHE_OK;
+    const bool named_one = m->only_scheme || !ti_exchange_sums_whole(config->codec);
+    for (size_t i = 0; i < m->list->count; i++) {
+        const tithe_setting *s = &m->list->all[i];
+        const bool dense_alone = s->whole && named_one && m->range->low >= 1 &&
+                                 !(m->only_scheme && strcmp(m->only_scheme, "dense") == 0);
+        if (!s->spare && !dense_alone) return TITHE_OK;
+    }
     const char *why = m->why_not.code ? m->why_not.text : NULL;
     if (!why && m->needs_switch) why = m->needs_switch->refuse(config);
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
-    return ti_fail(error, TITHE_E_SPEC, 0,
-                   "There is no way to send %s like this: leave `scheme` and `collective` to the tuner.",
-                   tithe_codec_spec(config->codec));
+    return ti_fail(
+        error, TITHE_E_SPEC, 0,
+        "There is no way to send %s like this: leave `scheme`, `collective` and levels to the tuner.",
+        tithe_codec_spec(config->codec));
 }
 
 tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_config *config,

@@ -128,6 +128,12 @@ static void nothing_waits_at_level_one(void **state)
     }
     expect(coarse && list->count < all->control->settings.count, "%u coarse ones of %zu", coarse,
            list->count);
+    static const char *const nothing[] = {"tuner=auto:low=1,high=1;scheme=artopk",
+                                          "tuner=auto:low=1,high=1;codec=topk"};
+    for (unsigned i = 0; i < 2; i++) {
+        tithe_exchange *none = NULL;
+        assert_int_equal(tithe_exchange_open(&comm, nothing[i], N, &none, NULL), TITHE_E_SPEC);
+    }
     tell(ex, 1e-5, 1e3);
     expect(strstr(setting_of(ex), "dither:p=inf,bucket=512"), "4 bits over a slow link, not %s",
            setting_of(ex));

@@ -83,6 +83,25 @@ def no_group():
         check("init_process_group" in str(why), str(why))
 
 
+def without_a_codec(rank, workers):
+    """Options that need a codec, or a number; then a state of one choice for another."""
+    said = []
+    for options in ({"feedback": "none"}, {"warmup": 5}, {"momentum": "0.9"}, {"momentum": 1.0}, {"scheme": "artopk"}):
+        try:
+            tithe.torch.State(nn.Linear(3, 3), timeout=20.0, **options)
+            said.append("nothing")
+        except tithe.Error as why:
+            said.append(f"{type(why).__name__}: {why}")
+    chosen, fixed = tithe.torch.State(nn.Linear(3, 3)), tithe.torch.State(nn.Linear(3, 3), "natural", scheme="shards")
+    for state, saved in ((chosen, fixed.state_dict()), (fixed, chosen.state_dict())):
+        try:
+            state.load_state_dict(saved)
+            said.append("nothing")
+        except tithe.Error as why:
+            said.append(f"{type(why).__name__}: {why}")
+    return said
+
+
 def closed(rank, workers):
     """Several, one after the other and at the same time, each with connections of its own."""
     firsts = []
@@ -119,5 +138,8 @@ if __name__ == "__main__":
     kind, value = run(absent, 2)[0]
     check(kind == "PeerError" and "Rank 1 did not come" in value, f"a rank without a State: {kind}: {value}")
     no_group()
+    for said in answers(without_a_codec, 2):
+        words = ["feedback is of a codec", "warmup is of a codec", "a number from 0", "a number from 0", "no way to send", "that it was saved with", "that it was saved with"]
+        check(len(said) == len(words) and all(word in one for word, one in zip(words, said)), f"without a codec: {said}")
     check(answers(closed, 2) == [[True] * 3] * 2, "three States")
     finish()

@@ -81,11 +81,12 @@ def _global_rank(group: Any, rank: int) -> int:
 
 
 def mean(buffer: torch.Tensor, group: Any, nonfinite: Callable[[], None]) -> torch.futures.Future:
-    """The mean over the ranks, by the group's own all-reduce, in the buffer. All get the same numbers, so all of them or none call
-    ``nonfinite`` before it is there."""
+    """The mean over the ranks, by the group's own all-reduce, in the buffer. Floats in the memory of the host are divided and looked at in one pass
+    of the library's, which calls ``nonfinite``: all ranks have the same numbers, so all of them do or none. Whoever has other numbers looks
+    for himself."""
     size = dist.get_world_size(group)
     numbers = buffer.float() if buffer.dtype == torch.bfloat16 else buffer  # gloo cannot add these
-    ours = numbers.dtype == torch.float32 and numbers.device.type == "cpu"
+    ours = is_ours(buffer)
     if not ours:
         numbers.div_(size)  # before: half floats overflow soon
 
@@ -94,12 +95,14 @@ def mean(buffer: torch.Tensor, group: Any, nonfinite: Callable[[], None]) -> tor
         try:
             if ours:
                 call("tithe_mean", numbers.data_ptr(), numbers.numel(), size)
-            elif not torch.isfinite(numbers).all():
-                nonfinite()
         except NonfiniteError:
             nonfinite()
         return numbers if numbers is buffer else buffer.copy_(numbers)
     return dist.all_reduce(numbers, group=group, async_op=True).get_future().then(divided)
+
+
+def is_ours(buffer: torch.Tensor) -> bool:
+    return buffer.dtype == torch.float32 and buffer.device.type == "cpu"
 
 
 # ---- where rank 0 listens -------------------------------------------------------------------------------------------

@@ -109,6 +109,9 @@ def load(layers: Layers, exchange: Exchange, own: dict[str, Any] | None, states:
     here = exchange.describe()["momentum"]
     if first["factor"] != here:  # what was kept is in units of it
         raise SpecError(f"The state is of momentum {first['factor']:g}, and here it is {here:g}: make the State with the same.")
+    if own and len(own["steered"]) != len(exchange.steered()):
+        raise SpecError(f"The state is of codec {own['codec']}, feedback {own['feedback']}, {'with' if own['steered'] else 'without'} a tuner that chooses: make "
+                        "the State with the codec, scheme, tuner and momentum that it was saved with.")
     if own:
         exchange.steer_on(own["step"], own["steered"])
     vectors = {**_kept(exchange), **more}

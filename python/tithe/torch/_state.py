@@ -17,8 +17,8 @@ from .._library import Error, MismatchError, NonfiniteError, SkippedError, SpecE
 from . import _group, _model, _options
 from ._line import Line, future
 
-# Tuners where nothing was said of a codec. With momentum less than about one percent was seen to be too late; the second sends all numbers.
-ANY, NOTHING_LATE = "auto:low=0.005", "auto:low=1,high=1"
+# Tuners where nothing was said of a codec. With momentum less than about one percent was seen to be too late; the second sends all numbers in every step.
+ANY, EVERY_NUMBER = "auto:low=0.005", "auto:low=1,high=1"
 WHOLE_MODEL = "1000000GB"  # a bucket that every model fits into
 
 
@@ -109,19 +109,19 @@ class State:
     def _settle(self, codec: str | None, feedback: str | None, momentum: float | None, warmup: int | None, bucket: str, on_nonfinite: str,
                 options: dict[str, Any]) -> dict[str, Any]:
         """The options of the exchange, with what nobody said; checked as far as they can be before anybody else is asked."""
-        self._reason, self._checks = "asked for", on_nonfinite == "raise"
+        self._checks = on_nonfinite == "raise"
+        if momentum is not None and not (isinstance(momentum, (int, float)) and 0 <= momentum < 1):
+            raise SpecError(f"momentum is that of the optimizer, a number from 0 to below 1, not {momentum!r}.")
         if codec is None:
-            if warmup:
-                raise SpecError("warmup is the way to the level of a codec: state a codec, too.")
-            options = {"tuner": NOTHING_LATE if momentum is None else ANY, **options}
+            if warmup or feedback not in (None, "ec"):
+                raise SpecError(f"{'warmup' if warmup else 'feedback'} is of a codec: state a codec, too, or leave it out.")
+            options = {"tuner": EVERY_NUMBER if momentum is None else ANY, **options}
             codec = "all|raw"  # for a tuner: any
         if warmup:
             if "tuner" in options:
                 raise SpecError("warmup is a tuner of its own: leave warmup or tuner out.")
             options = dict(options, tuner=f"warmup:steps={warmup}")
         self.dense = feedback in (None, "none") and not options and _options.is_dense(codec)
-        if not 0 <= (momentum or 0) < 1:
-            raise SpecError(f"momentum is that of the optimizer, from 0 to below 1, not {momentum:g}.")
         if momentum and not self.dense:
             options = dict(options, momentum=momentum)
         text = dict(options, codec=codec, feedback=feedback, bucket=WHOLE_MODEL if bucket == "model" else bucket)
@@ -179,11 +179,12 @@ class State:
 
     def _look_at_means(self) -> None:
         means, self._means = self._means, []
-        torch.futures.wait_all(means)
+        for numbers in torch.futures.wait_all(means):
+            self._nonfinite = self._nonfinite or not (_group.is_ours(numbers) or bool(torch.isfinite(numbers).all()))
         if self._nonfinite:
             self._nonfinite = False
-            raise NonfiniteError("A rank has a gradient that is not finite: lower the learning rate, or take on_nonfinite='skip' and "
-                                 "leave out the step.", Status.NONFINITE)
+            raise NonfiniteError("The mean of the gradients is not finite, since one of them is not or their sum is too large: lower the learning "
+                                 "rate, or take on_nonfinite='skip' and leave out the step.", Status.NONFINITE)
 
     def _raise_at_the_end(self, look: Callable[[], None]) -> None:
         """DDP knows an error of ours as a text only. So where a backward pass runs, it looks here before DDP does, and raises the
@@ -238,12 +239,12 @@ class State:
     def summary(self) -> str:
         """What was chosen and why, what was sent, and where the time went."""
         if self.exchange is None:
-            return f"tithe: dense, by the group's own all-reduce ({self._reason}); {self._buckets} buckets so far"
+            return f"tithe: dense, by the group's own all-reduce (asked for); {self._buckets} buckets so far"
         seen = self.exchange.describe()
         steps, totals, ranks = seen["steps"], seen["totals"], seen["ranks"]
         dense = 8 * seen["n"] * (ranks - 1) / ranks  # what a ring would send
         steering = seen.get("steering")
-        why = f"{steering['changes']} changes among {steering['settings']} settings; {steering['reason']}" if steering else self._reason
+        why = f"{steering['changes']} changes among {steering['settings']} settings; {steering['reason']}" if steering else "asked for"
         lines = [f"tithe: {seen['codec']}, feedback {seen['feedback']}, tuner {seen['tuner']} ({why})",
                  f"  {seen['scheme']} over {seen['collective']}, {seen['ranks']} ranks over {seen['transport']}, {seen['n']:,} parameters in "
                  f"{seen['buckets']} message{'s' if seen['buckets'] > 1 else ''} a step"]
