@@ -38,6 +38,8 @@ typedef struct tithe_tuner_call {
      * The share of an entry's progress that is lost if it waits; the progress that a message has to make at least, if CAT's own does,
      * so that it keeps up with gradients that change; and the entries of the last message, from which a level does not go far away. */
     double lost, pace, before;
+    /* Where the tuner `forms`: x is not there yet, and made by the first look at it, which also says what the three above are. NULL: it is. */
+    struct forming *forming;
 } tithe_tuner_call;
 
 typedef struct tithe_choice {
@@ -125,6 +127,7 @@ typedef struct tithe_tuner {
     /* Names a level: the codec has to be made with open_level, and should contract. Otherwise the codec's own level stands. */
     bool tunes;
     bool blind; /* without a look at the vector: x may be NULL, as where nothing is tuned */
+    bool forms; /* of the library's own: knows what to do with tithe_tuner_call.forming */
     /* NULL, or a sentence: why it cannot tune this codec. */
     const char *(*refuse)(const tithe_codec *codec);
     size_t (*scratch)(const tithe_codec *codec, size_t n);

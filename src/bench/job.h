@@ -81,8 +81,9 @@ extern const bench_kind ti_bench_indices_encode, ti_bench_indices_decode, ti_ben
     ti_bench_crc;                                                          /* passes.c */
 extern const bench_kind ti_bench_ec, ti_bench_encode, ti_bench_decode_add; /* calls.c */
 extern const bench_kind ti_bench_choose, ti_bench_sort_and_scan, ti_bench_encode_chosen,
-    ti_bench_choose_and_encode;                                            /* tuner.c */
-extern const bench_kind ti_bench_put, ti_bench_put_cat, ti_bench_put_late; /* waiting.c */
+    ti_bench_choose_and_encode; /* tuner.c */
+extern const bench_kind ti_bench_put, ti_bench_put_cat, ti_bench_put_late,
+    ti_bench_put_late_full; /* waiting.c */
 
 extern const bench_kind ti_bench_step, ti_bench_all_reduce; /* exchange.c */
 void ti_bench_ranks_free(struct bench_group_of_ranks *ranks);

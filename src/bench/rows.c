@@ -110,6 +110,7 @@ const bench_row ti_bench_tuner_rows[] = {
     CHOICE("put.encode", ti_bench_put, "topk|raw", "802.15.4"),
     CHOICE("put.cat", ti_bench_put_cat, "topk|raw", "802.15.4"),
     CHOICE("put.late", ti_bench_put_late, "topk|raw", "802.15.4"),
+    CHOICE("put.late.full", ti_bench_put_late_full, "topk|raw", "802.15.4"),
     {.name = NULL},
 };
 

@@ -6,13 +6,34 @@
 #include "tithe/feedback.h"
 #include "tuner/search.h"
 
-/* x is the gradient. Every call starts from the same e, and with the same memory. */
+/* x is the gradient. Every call starts from the same e, */
 static void before(bench_job *job)
 {
     memcpy(job->v->e, job->v->start, job->v->n * sizeof *job->v->e);
-    if (!job->late.vector) return;
+}
+
+/* and with the memory of a step with CAT's level, which brought the update y. */
+static void before_late(bench_job *job)
+{
+    before(job);
     ti_late_forget(&job->late);
     ti_late_learn(&job->late, job->v->y, (size_t)job->number, job->v->n);
+}
+
+/* What the rank itself has sent, which is what every one of these calls does. */
+static void before_few(bench_job *job)
+{
+    const bench_vectors *v = job->v;
+    memset(v->y, 0, v->n * sizeof *v->y);
+    tithe_decode_add(job->codec, &job->call, job->frame, job->info.bytes, 1, v->y, v->n, NULL);
+    before_late(job);
+}
+
+/* Every number is about as large as that of the gradient. */
+static void before_full(bench_job *job)
+{
+    for (size_t i = 0; i < job->v->n; i++) job->v->y[i] = job->v->x[i] / 2;
+    before_late(job);
 }
 
 static tithe_status put_fixed(bench_job *job, tithe_error *error)
@@ -53,25 +74,23 @@ static tithe_status open_chosen(bench_job *job, tithe_error *error)
     return status;
 }
 
-/* An update of which every number is about as large as that of the gradient. */
 static tithe_status open_late(bench_job *job, tithe_error *error)
 {
     const tithe_status status = open_chosen(job, error);
-    if (status) return status;
-    for (size_t i = 0; i < job->v->n; i++) job->v->y[i] = job->v->x[i] / 2;
-    if (!ti_late_open(&job->late, job->v->n))
-        return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for an update.");
-    before(job); /* from now on that finds the update there */
-    return TITHE_OK;
+    if (status || ti_late_open(&job->late, job->v->n)) return status;
+    return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory for an update.");
 }
 
 static const char *wrong(bench_job *job)
 {
-    before(job);
+    job->row->kind->before(job);
     return ti_bench_wrong_bytes(job);
 }
 
 const bench_kind ti_bench_put = {.open = open_chosen, .before = before, .run = put_fixed, .wrong = wrong};
 const bench_kind ti_bench_put_cat = {
     .open = open_chosen, .before = before, .run = put_chosen, .wrong = wrong};
-const bench_kind ti_bench_put_late = {.open = open_late, .before = before, .run = put_chosen, .wrong = wrong};
+const bench_kind ti_bench_put_late = {
+    .open = open_late, .before = before_few, .run = put_chosen, .wrong = wrong};
+const bench_kind ti_bench_put_late_full = {
+    .open = open_late, .before = before_full, .run = put_chosen, .wrong = wrong};

@@ -5,6 +5,7 @@
 #include "codec/codec.h"
 #include "exchange/exchange.h"
 #include "kernels/kernels.h"
+#include "tuner/forming.h"
 
 double ti_exchange_squares(const float *x, size_t n)
 {
@@ -112,25 +113,39 @@ tithe_status ti_exchange_encode(const exchange_way *way, exchange_worker *w, con
 
 enum { TOGETHER = 1 << 14 /* numbers that are still near when they are looked at once more */ };
 
+static forming to_form(exchange_worker *w, const tithe_feedback_call *c)
+{
+    return (forming){
+        .e = w->residual, .g = c->g, .gamma = c->gamma, .n = c->n, .late = w->late.vector ? &w->late : NULL};
+}
+
+static tithe_status form_compensated(exchange_worker *w, const tithe_feedback_call *c, const float **x,
+                                     tithe_error *error)
+{
+    forming f = to_form(w, c);
+    if (!ti_forming_rest(&f)) return ti_exchange_expect_finite(c->g, c->n, error);
+    if (f.late) ti_late_judge(f.late, (double)c->gamma, f.squares);
+    *x = w->residual;
+    return TITHE_OK;
+}
+
 /* Part by part: first what is not finite is looked for, before it gets into what is kept. Of parts that came before it the residual has
  * changed by then: such a step is not taken, and where others follow, there is a copy. */
 static tithe_status form_finite(const exchange_way *way, exchange_worker *w, const tithe_feedback_call *c,
                                 const float **x, tithe_error *error)
 {
-    const bool late = w->late.vector;
+    if (way->feedback->scaled) return form_compensated(w, c, x, error);
     for (size_t first = 0; first < c->n || first == 0; first += TOGETHER) {
         tithe_feedback_call part = *c;
         part.n = c->n - first < TOGETHER ? c->n - first : TOGETHER;
         part.g += first;
         part.residual += first;
         if (part.work) part.work += first;
-        const bool fine = late ? ti_late_look(&w->late, c->g, w->residual, c->gamma, first, part.n)
-                               : ti_kernels()->find_nonfinite(part.g, part.n) == part.n;
-        if (!fine) return ti_exchange_expect_finite(c->g, c->n, error);
+        if (ti_kernels()->find_nonfinite(part.g, part.n) < part.n)
+            return ti_exchange_expect_finite(c->g, c->n, error);
         const float *formed = way->feedback->form(&part);
         if (first == 0) *x = formed;
     }
-    if (late) ti_late_judge(&w->late, (double)c->gamma);
     return TITHE_OK;
 }
 
@@ -146,6 +161,20 @@ tithe_status ti_exchange_form(const exchange_way *way, exchange_worker *w, const
     return status;
 }
 
+/* Where the tuner forms what it looks at, in one pass. */
+static tithe_status compress_in_one(const exchange_way *way, exchange_worker *w, exchange_lane *lane,
+                                    const tithe_feedback_call *c, tithe_call *call, bool measure,
+                                    tithe_error *error)
+{
+    forming f = to_form(w, c);
+    tithe_tuner_call t = ti_exchange_tuner_call(way, w, lane, w->residual, (double)c->gamma);
+    t.forming = &f;
+    tithe_status status = ti_exchange_choose_level(way, w, &t, call, NULL, error);
+    if (f.wrong && ti_exchange_expect_finite(c->g, c->n, error)) return TITHE_E_NONFINITE;
+    if (!status && measure) w->energy = ti_exchange_squares(w->residual, way->n);
+    return status ? status : ti_exchange_encode(way, w, c, true, w->residual, measure, error);
+}
+
 tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, exchange_lane *lane,
                                   tithe_call *call, const float *g, double gamma, bool measure,
                                   tithe_error *error)
@@ -153,6 +182,8 @@ tithe_status ti_exchange_compress(const exchange_way *way, exchange_worker *w, e
     const tithe_feedback_call c = ti_exchange_feedback_call(way, w, call, lane, g, gamma);
     /* where nobody looks, encode does all of it in one pass */
     const bool look = (way->tuner->tunes && !way->tuner->blind) || measure;
+    if (look && way->tuner->forms && way->feedback->scaled && !ti_codec_by_layer(way->codec))
+        return compress_in_one(way, w, lane, &c, call, measure, error);
     const float *x = NULL;
     tithe_status status = look ? ti_exchange_form(way, w, &c, measure, &x, error) : TITHE_OK;
     const tithe_tuner_call t = ti_exchange_tuner_call(way, w, lane, x, gamma);

@@ -69,8 +69,8 @@ float *tithe_exchange_moved(tithe_exchange *ex, unsigned rank, unsigned bucket, 
     const tithe_exchange *part = ti_exchange_part(ex, bucket);
     if (!part->up.waits) return NULL;
     *count = part->n;
-    return comm_is_local(ex->config.comm, rank) ? part->workers[rank - ex->config.comm->first].late.vector
-                                                : NULL;
+    if (!comm_is_local(ex->config.comm, rank)) return NULL;
+    return ti_late_update(&part->workers[rank - ex->config.comm->first].late, part->n);
 }
 
 /* ---- under a tuner that steers ------------------------------------------------------------------------------ */

@@ -77,10 +77,9 @@ typedef struct kernels {
     double (*sum_below)(const float *x, size_t n, float limit, size_t *others);
     float (*max_abs)(const float *x, size_t n); /* what is not finite is more than any number */
     void (*add_scaled)(float *y, const float *x, float scale, size_t n); /* y += scale * x */
-    /* <g, moved>, |g|^2 and |e + gamma g|^2; then moved becomes g. */
-    void (*drift)(const float *g, float *moved, const float *e, float gamma, size_t n, double sums[3]);
-    /* <g, update> and |update|^2; then g becomes the update. */
-    void (*gains)(float *g, const float *update, size_t n, double sums[2]);
+    /* <before, now> and |now|^2; then `before` becomes `now`. */
+    void (*drift)(float *before, const float *now, size_t n, double sums[2]);
+    double (*keep)(float *copy, const float *x, size_t n); /* |x|^2; the copy becomes x */
     void (*random_block)(tithe_key key, uint64_t block, uint32_t *out);
     bool (*natural_encode)(const natural_job *job); /* false: a value is not finite */
     /* y += scale * (factor * value) */
@@ -162,5 +161,7 @@ size_t ti_find_nonfinite(tithe_type type, const void *x, size_t n);
 double ti_norm1(tithe_type type, const void *x, size_t n);
 double ti_norm2(tithe_type type, const void *x, size_t n); /* never overflows on the way */
 double ti_norm_max(tithe_type type, const void *x, size_t n);
+/* The sum of values[i] * x[indices[i]], to the bit what the sum over all of two vectors is if one of them is zero but for these values. */
+double ti_dot_few(const uint32_t *indices, const float *values, size_t count, const float *x);
 
 #endif

@@ -97,6 +97,48 @@ static double avx512_sum_below(const float *x, size_t n, float limit, size_t *ot
     return fold(low, high);
 }
 
+static void avx512_drift(float *before, const float *now, size_t n, double sums[2])
+{
+    __m512d low[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()}, high[2] = {low[0], low[0]};
+    float end[2][16];
+    for (size_t i = 0; i < n; i += 16) {
+        const bool whole = i + 16 <= n;
+        const float *a = whole ? before + i : padded(before + i, n - i, end[0]);
+        const float *b = whole ? now + i : padded(now + i, n - i, end[1]);
+        prefetch(before + i);
+        prefetch(now + i);
+        const __m512d first = widen(b), last = widen(b + 8);
+        low[0] = _mm512_add_pd(low[0], _mm512_mul_pd(widen(a), first));
+        high[0] = _mm512_add_pd(high[0], _mm512_mul_pd(widen(a + 8), last));
+        low[1] = _mm512_add_pd(low[1], _mm512_mul_pd(first, first));
+        high[1] = _mm512_add_pd(high[1], _mm512_mul_pd(last, last));
+        _mm512_mask_storeu_ps(before + i, first_lanes(n - i), _mm512_loadu_ps(b));
+    }
+    for (int s = 0; s < 2; s++) sums[s] = fold(low[s], high[s]);
+}
+
+/* Past the caches, where the copy is on a boundary of lines: nobody looks at all of it again. */
+static double avx512_keep(float *copy, const float *x, size_t n)
+{
+    const bool lines = (uintptr_t)copy % 64 == 0;
+    __m512d low = _mm512_setzero_pd(), high = low;
+    float end[16];
+    for (size_t i = 0; i < n; i += 16) {
+        const bool whole = i + 16 <= n;
+        const float *v = whole ? x + i : padded(x + i, n - i, end);
+        prefetch(x + i);
+        const __m512d a = widen(v), b = widen(v + 8);
+        low = _mm512_add_pd(low, _mm512_mul_pd(a, a));
+        high = _mm512_add_pd(high, _mm512_mul_pd(b, b));
+        if (whole && lines)
+            _mm512_stream_ps(copy + i, _mm512_loadu_ps(v));
+        else
+            _mm512_mask_storeu_ps(copy + i, first_lanes(n - i), _mm512_loadu_ps(v));
+    }
+    _mm_sfence();
+    return fold(low, high);
+}
+
 /* ---- random numbers ----------------------------------------------------------------------------------- */
 
 typedef struct generator {
@@ -394,7 +436,8 @@ const kernels ti_kernels_avx512 = {
     .sum_abs = avx512_sum_abs,
     .sum_squares = avx512_sum_squares,
     .sum_below = avx512_sum_below,
-    DEFINE_LATE,
+    .drift = avx512_drift,
+    .keep = avx512_keep,
     .max_abs = define_max_abs,
     .add_scaled = define_add_scaled,
     .random_block = avx512_random_block,

@@ -39,3 +39,10 @@ double ti_norm2(tithe_type type, const void *x, size_t n)
     }
     return max * sqrt(define_fold(lane));
 }
+
+double ti_dot_few(const uint32_t *indices, const float *values, size_t count, const float *x)
+{
+    double lane[LANES] = {0};
+    for (size_t i = 0; i < count; i++) lane[indices[i] % LANES] += (double)x[indices[i]] * (double)values[i];
+    return define_fold(lane);
+}

@@ -62,6 +62,45 @@ static double avx2_sum_squares(const float *x, size_t n)
     return fold(sum);
 }
 
+static void avx2_drift(float *before, const float *now, size_t n, double sums[2])
+{
+    __m256d along[4] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()},
+            squares[4] = {along[0], along[0], along[0], along[0]};
+    float end[2][LANES];
+    for (size_t i = 0; i < n; i += LANES) {
+        const bool whole = i + LANES <= n;
+        const float *a = whole ? before + i : padded(before + i, n - i, 0, end[0]);
+        const float *b = whole ? now + i : padded(now + i, n - i, 0, end[1]);
+        prefetch(before + i);
+        prefetch(now + i);
+        for (int q = 0; q < 4; q++) {
+            const __m256d wide = widen(b + 4 * q);
+            along[q] = _mm256_add_pd(along[q], _mm256_mul_pd(widen(a + 4 * q), wide));
+            squares[q] = _mm256_add_pd(squares[q], _mm256_mul_pd(wide, wide));
+        }
+        memcpy(before + i, b, (whole ? LANES : n - i) * sizeof *b);
+    }
+    sums[0] = fold(along);
+    sums[1] = fold(squares);
+}
+
+static double avx2_keep(float *copy, const float *x, size_t n)
+{
+    __m256d sum[4] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
+    float end[LANES];
+    for (size_t i = 0; i < n; i += LANES) {
+        const bool whole = i + LANES <= n;
+        const float *v = whole ? x + i : padded(x + i, n - i, 0, end);
+        prefetch(x + i);
+        for (int q = 0; q < 4; q++) {
+            const __m256d wide = widen(v + 4 * q);
+            sum[q] = _mm256_add_pd(sum[q], _mm256_mul_pd(wide, wide));
+        }
+        memcpy(copy + i, v, (whole ? LANES : n - i) * sizeof *v);
+    }
+    return fold(sum);
+}
+
 /* A filler that is not a number is neither below the limit nor above. */
 static double avx2_sum_below(const float *x, size_t n, float limit, size_t *others)
 {

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "kernels/kernels.h"
+#include "tuner/forming.h"
 #include "tuner/search.h"
 
 static size_t cat_scratch(const tithe_codec *codec, size_t n)
@@ -12,8 +13,9 @@ static size_t cat_scratch(const tithe_codec *codec, size_t n)
 
 static tithe_status fail_nonfinite(const tithe_tuner_call *c, size_t bad, tithe_error *error)
 {
+    const float x = c->forming && c->forming->wrong ? copysignf(INFINITY, c->x[bad]) : c->x[bad];
     return ti_fail(error, TITHE_E_NONFINITE, bad,
-                   "The vector holds %g at position %zu, so no level can be chosen.", (double)c->x[bad], bad);
+                   "The vector holds %g at position %zu, so no level can be chosen.", (double)x, bad);
 }
 
 static tithe_status expect_sense(const tithe_tuner_call *c, tithe_error *error)
@@ -100,12 +102,27 @@ static bool asks_late(const tithe_tuner_call *c)
     return ((c->lost > 0 && c->lost < 1) || c->before > 0) && can_wait(c->codec);
 }
 
-/* False: a number is not finite, at *bad. */
-static bool search(cat_search *s, ranks *r, size_t *bad)
+/* Once all of x is there. */
+static void judge(tithe_tuner_call *c)
 {
-    const tithe_tuner_call *c = s->call;
+    late_memory *late = c->forming ? c->forming->late : NULL;
+    if (!late) return;
+    ti_late_judge(late, (double)c->forming->gamma, c->forming->squares);
+    c->lost = late->lost;
+    c->pace = late->pace;
+    c->before = late->before;
+}
+
+/* False: a number is not finite, at *bad. */
+static bool search(cat_search *s, ranks *r, tithe_tuner_call *c, size_t *bad)
+{
     *r = (ranks){0};
     *bad = c->n;
+    const bool found = s->kind != PROGRESS_LEVELS && ti_search_sampled(s, r);
+    if (c->forming && !ti_forming_rest(c->forming)) {
+        *bad = ti_forming_bad(c->forming);
+        return false;
+    }
     if (s->kind == PROGRESS_LEVELS) {
         *bad = ti_kernels()->find_nonfinite(c->x, c->n);
         if (*bad < c->n || c->n == 0) return c->n == 0;
@@ -113,7 +130,8 @@ static bool search(cat_search *s, ranks *r, size_t *bad)
         if (s->total.s2 > 0) ti_search_levels(c, s);
         return true;
     }
-    if (ti_search_sampled(s, r) && !(asks_late(c) && s->level > (double)r->source_count)) return true;
+    judge(c);
+    if (found && !(asks_late(c) && s->level > (double)r->source_count)) return true;
     ti_search_start(s, c); /* or what was kept has not all the levels that may be wanted */
     *bad = ti_ranks_count(c, r, &s->total);
     if (*bad < c->n) return false;
@@ -125,13 +143,15 @@ static bool search(cat_search *s, ranks *r, size_t *bad)
     return true;
 }
 
-static tithe_status choose_one(const tithe_tuner_call *c, tithe_choice *choice, tithe_error *error)
+static tithe_status choose_one(const tithe_tuner_call *asked, tithe_choice *choice, tithe_error *error)
 {
+    tithe_tuner_call call = *asked;
+    const tithe_tuner_call *c = &call;
     cat_search s;
     ranks r;
     size_t bad;
     ti_search_start(&s, c);
-    if (!search(&s, &r, &bad)) return fail_nonfinite(c, bad, error);
+    if (!search(&s, &r, &call, &bad)) return fail_nonfinite(c, bad, error);
     if (!(s.total.s2 > 0)) {
         choose_nothing(c, choice);
         return TITHE_OK;
@@ -218,6 +238,7 @@ const tithe_tuner ti_tuner_cat = {
     .paper = "khirirat2021cat",
     .params = params,
     .tunes = true,
+    .forms = true,
     .waits = waits,
     .refuse = ti_progress_refuse,
     .scratch = cat_scratch,

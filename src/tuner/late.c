@@ -9,17 +9,42 @@
 
 enum { KNOWN, GAIN, MOVED, ENTRIES, GAINED, EXPECTED };
 
+enum {
+    LINE = 64,
+    FEW = 16,    /* an update of which one in so many is not zero, or fewer, is kept without the zeros */
+    BEYOND = 16, /* entries that a kernel may store too many */
+    TOGETHER = 1 << 17 /* numbers of an update to look at, before it is known that there are not too many */
+};
+
 static const double MIN_RHO = 1e-6, MIN_GAINED = 1e-9, KEEP_UP = 2, DOWN = 1.5, UP = 1.2, FRESH = 0.1;
+
+/* Zeros, on a boundary of lines. */
+static float *vector_of(size_t n)
+{
+    const size_t size = (n * sizeof(float) + LINE) / LINE * LINE;
+    float *vector = aligned_alloc(LINE, size);
+    if (vector) memset(vector, 0, size);
+    return vector;
+}
 
 bool ti_late_open(late_memory *m, size_t n)
 {
-    *m = (late_memory){.vector = calloc(n ? n : 1, sizeof *m->vector), .lost = 1};
-    return m->vector;
+    const size_t room = n / FEW;
+    *m = (late_memory){.vector = vector_of(n),
+                       .indices = malloc((room + BEYOND) * sizeof *m->indices),
+                       .values = malloc((room + BEYOND) * sizeof *m->values),
+                       .room = room,
+                       .lost = 1};
+    if (m->vector && m->indices && m->values) return true;
+    ti_late_close(m);
+    return false;
 }
 
 void ti_late_close(late_memory *m)
 {
     free(m->vector);
+    free(m->indices);
+    free(m->values);
     *m = (late_memory){0};
 }
 
@@ -43,20 +68,31 @@ static double clamp(double value, double min, double max)
     return value > min ? fmin(value, max) : min;
 }
 
-bool ti_late_look(late_memory *m, const float *g, const float *e, float gamma, size_t first, size_t n)
+bool ti_late_look(late_memory *m, const float *g, size_t first, size_t n)
 {
-    double sums[3];
-    ti_kernels()->drift(g + first, m->vector + first, e + first, gamma, n, sums);
-    if (first == 0) m->along = m->squares = m->energy = 0;
+    double sums[2];
+    if (first == 0) {
+        m->along = m->squares = 0;
+        m->seen = 0;
+    }
+    if (m->full) {
+        ti_kernels()->drift(m->vector + first, g + first, n, sums);
+    } else {
+        size_t end = m->seen;
+        while (end < m->moved && m->indices[end] < first + n) end++;
+        sums[0] = ti_dot_few(m->indices + m->seen, m->values + m->seen, end - m->seen, g);
+        sums[1] = ti_kernels()->keep(m->vector + first, g + first, n);
+        m->seen = end;
+    }
     m->along += sums[0];
     m->squares += sums[1];
-    m->energy += sums[2];
     return isfinite(sums[1]); /* squares of floats do not overflow a double */
 }
 
-void ti_late_judge(late_memory *m, double gamma)
+void ti_late_judge(late_memory *m, double gamma, double energy)
 {
     const double *s = m->numbers;
+    m->energy = energy;
     m->expected = gamma * m->squares;
     m->lost = 1;
     m->pace = m->before = 0;
@@ -71,10 +107,44 @@ void ti_late_judge(late_memory *m, double gamma)
     m->before = s[ENTRIES];
 }
 
+/* What of the update is not zero; false: that is too much. */
+static bool gather(late_memory *m, const float *update, size_t n)
+{
+    m->moved = 0;
+    for (size_t first = 0; first < n && m->moved <= m->room; first += TOGETHER) {
+        const select_job job = {.source = {(float *)update + first, NULL, 0},
+                                .n = n - first < TOGETHER ? n - first : TOGETHER,
+                                .first = (uint32_t)first,
+                                .min = 1,
+                                .indices = m->indices + m->moved,
+                                .values = m->values + m->moved,
+                                .capacity = m->room - m->moved};
+        bool finite; /* what is not is kept, too */
+        m->moved += ti_kernels()->select(&job, &finite);
+    }
+    return m->moved <= m->room;
+}
+
+float *ti_late_update(late_memory *m, size_t n)
+{
+    if (!m->full) {
+        memset(m->vector, 0, n * sizeof *m->vector);
+        for (size_t i = 0; i < m->moved; i++) m->vector[m->indices[i]] = m->values[i];
+        m->full = true;
+    }
+    return m->vector;
+}
+
 void ti_late_learn(late_memory *m, const float *update, size_t entries, size_t n)
 {
     double sums[2];
-    ti_kernels()->gains(m->vector, update, n, sums);
+    m->full = !gather(m, update, n);
+    if (m->full) {
+        ti_kernels()->drift(m->vector, update, n, sums);
+    } else {
+        sums[0] = ti_dot_few(m->indices, m->values, m->moved, m->vector);
+        sums[1] = ti_dot_few(m->indices, m->values, m->moved, update);
+    }
     const double fresh = m->numbers[KNOWN] > 0 ? FRESH : 1;
     m->numbers[GAINED] += fresh * (sums[0] - m->numbers[GAINED]);
     m->numbers[EXPECTED] += fresh * (m->expected - m->numbers[EXPECTED]);

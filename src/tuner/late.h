@@ -26,17 +26,25 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { LATE_NUMBERS = 6 };
 
 /* Of one rank, from step to step. */
 typedef struct late_memory {
-    float *vector; /* n numbers: the last update, and from look to learn the gradient */
+    float
+        *vector; /* n numbers: from look to learn the gradient, and then the last update, if that is `full` */
+    /* Otherwise, as where few entries were sent, what of the update is not zero, in order: `moved` of at most `room` numbers. */
+    bool full;
+    uint32_t *indices;
+    float *values;
+    size_t moved, room, seen; /* `seen`: so many of them by the look so far */
     /* What a checkpoint holds besides: was there a step before; <g, u> and |u|^2 of it; entries of the rank's message; and the means of
      * <g, u> and gamma |g|^2 over the last steps. */
     double numbers[LATE_NUMBERS];
-    double along, squares, energy; /* of this step: <g, u>, |g|^2 and |x|^2, */
-    double expected;               /* and gamma |g|^2 */
+    double along, squares; /* of this step: <g, u> and |g|^2, */
+    double energy;         /* |x|^2, */
+    double expected;       /* and gamma |g|^2 */
     /* Of this step, for the members of tithe_tuner_call. */
     double lost, pace, before;
 } late_memory;
@@ -45,12 +53,14 @@ bool ti_late_open(late_memory *m, size_t n); /* false: there is not enough memor
 void ti_late_close(late_memory *m);
 void ti_late_forget(late_memory *m); /* as before the first step */
 
-/* Before a level is chosen for x = e + gamma g: a look at g and e, part by part from position 0 on, each before its e becomes x. False:
- * something in this part of g is not finite. Then, what is to be known of all of it. */
-bool ti_late_look(late_memory *m, const float *g, const float *e, float gamma, size_t first, size_t n);
-void ti_late_judge(late_memory *m, double gamma);
+/* Before a level is chosen for x = e + gamma g: a look at g, part by part from position 0 on, where every part but the last is a multiple of 16
+ * long. False: something in this part is not finite. Then, with |x|^2, what is to be known of all of it. */
+bool ti_late_look(late_memory *m, const float *g, size_t first, size_t n);
+void ti_late_judge(late_memory *m, double gamma, double energy);
 /* After the step: what came of it, and how many entries the rank had sent. */
 void ti_late_learn(late_memory *m, const float *update, size_t entries, size_t n);
+/* The last update, as n numbers, to read and to write between two steps. */
+float *ti_late_update(late_memory *m, size_t n);
 
 /* The levels that follow one of `before` entries: at least, and at most. */
 double ti_late_min(double before);

@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "tuner/forming.h"
 #include "tuner/search.h"
 
 enum {
     DIGIT = 11,
     DIGITS = 1 << DIGIT,
     ALIGNMENT = 64,
-    SORT_FEW = 2048,   /* looking through the bins takes longer */
-    BEYOND = 16,       /* entries that a kernel may store too many */
-    TOGETHER = 1 << 17 /* entries that the second-level cache keeps between two looks at them */
+    SORT_FEW = 2048, /* looking through the bins takes longer */
+    BEYOND = 16      /* entries that a kernel may store too many */
 };
 
 size_t ti_ranks_scratch(size_t n)
@@ -140,9 +140,10 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t min, 
     bool finite = true;
     size_t count = 0;
     r->squares = 0;
-    for (size_t first = 0; first < call->n && finite && count <= max; first += TOGETHER) {
-        const size_t length = call->n - first < TOGETHER ? call->n - first : TOGETHER;
-        const select_job job = {
+    forming *f = call->forming && call->forming->done < call->n ? call->forming : NULL;
+    for (size_t first = 0; first < call->n && finite && count <= max; first += FORM_TOGETHER) {
+        const size_t length = call->n - first < FORM_TOGETHER ? call->n - first : FORM_TOGETHER;
+        select_job job = {
             .source = {(float *)call->x + first, NULL, 0},
             .n = length,
             .first = (uint32_t)first,
@@ -151,10 +152,17 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t min, 
             .values = r->survivors + count,
             .capacity = max - count,
         };
-        bool part;
-        count += ti_kernels()->select(&job, &part);
-        finite &= part;
+        if (f) {
+            count += ti_forming_select(f, &job);
+            finite = !f->wrong;
+            continue;
+        }
+        count += ti_kernels()->select(&job, &finite);
         r->squares += ti_kernels()->sum_squares(call->x + first, length);
+    }
+    if (f) { /* too many of them are no reason to leave x half made */
+        finite = ti_forming_rest(f);
+        r->squares = f->squares;
     }
     r->source = r->survivors;
     r->source_count = count;

@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "kernels/kernels.h"
+#include "tuner/forming.h"
 #include "tuner/search.h"
 
 enum {
@@ -25,9 +26,12 @@ static size_t sample_size(size_t n)
 /* One position from each of `size` equal stretches. */
 static void take_sample(const tithe_tuner_call *call, size_t size, uint32_t *keys, uint32_t *room)
 {
+    const forming *f = call->forming; /* nobody was here before */
     for (size_t i = 0; i < size; i++) {
         const uint64_t begin = (uint64_t)i * call->n / size, end = (uint64_t)(i + 1) * call->n / size;
-        keys[i] = f32_bits(call->x[begin + rng_mix(i) % (end - begin)]) & 0x7fffffffu;
+        const size_t at = begin + rng_mix(i) % (end - begin);
+        const float x = f ? call->x[at] + f->gamma * f->g[at] : call->x[at];
+        keys[i] = f32_bits(x) & 0x7fffffffu;
     }
     ti_ranks_sort(keys, size, 31, room);
 }
@@ -121,7 +125,7 @@ bool ti_search_sampled(cat_search *s, ranks *r)
     for (int i = 0; i < 2; i++) {
         if (keys[tries[i]] > 0 && search_above(s, r, keys[tries[i]])) return true;
         ti_search_start(s, call);
-        if (tries[1] <= rank) break;
+        if (tries[1] <= rank || (call->forming && call->forming->wrong)) break;
     }
     return false;
 }

@@ -132,36 +132,46 @@ static void additions(void **state)
     every_case("add_scaled", add);
 }
 
-/* Sums over several vectors, and one of them takes the place of another. */
+/* Sums over two vectors, and one of them takes the place of the other. */
 static void look_back(vector_kind kind, size_t n, unsigned place)
 {
-    const float *g = input(kind, n, place), gamma = 0.3f;
-    const float *before = vector_of((vector_kind)((kind + n) % V_NONFINITE), 2 * n + 1),
-                *e = vector_of((vector_kind)((kind + 1) % V_NONFINITE), n + 7);
-    double wanted[5], got[5];
+    const float *now = input(kind, n, place);
+    const float *before = vector_of((vector_kind)((kind + n) % V_NONFINITE), 2 * n + 1);
+    double wanted[2], got[2];
     output_place(&floats, n * 4, 4, (place + 3) % PLACES);
     output_reset(floats.wanted, &floats, before);
-    ti_kernels_ref.drift(g, (void *)floats.wanted, e, gamma, n, wanted);
-    expect_here(n == 0 || memcmp(floats.wanted, g, n * 4) == 0, "the gradient is not kept");
-    output_reset(floats.wanted, &floats, before);
-    ti_kernels_ref.gains((void *)floats.wanted, g, n, wanted + 3);
-    expect_here(n == 0 || memcmp(floats.wanted, g, n * 4) == 0, "the update is not kept");
+    ti_kernels_ref.drift((void *)floats.wanted, now, n, wanted);
+    expect_here(n == 0 || memcmp(floats.wanted, now, n * 4) == 0, "the new vector is not kept");
     for (size_t t = 0; t < running_count; t++) {
         here.table = running[t]->name;
-        for (int i = 0; i < 2; i++) {
-            output_reset(floats.got, &floats, before);
-            if (i == 0) running[t]->drift(g, (void *)floats.got, e, gamma, n, got);
-            if (i == 1) running[t]->gains((void *)floats.got, g, n, got + 3);
-            expect_output(&floats, floats.size);
-        }
-        for (int i = 0; i < 5; i++) expect_double("a sum over several vectors", got[i], wanted[i]);
+        output_reset(floats.got, &floats, before);
+        running[t]->drift((void *)floats.got, now, n, got);
+        expect_output(&floats, floats.size);
+        for (int i = 0; i < 2; i++) expect_double("a sum over two vectors", got[i], wanted[i]);
+    }
+}
+
+static void take_over(vector_kind kind, size_t n, unsigned place)
+{
+    const float *x = input(kind, n, place);
+    output_place(&floats, n * 4, 4, (place + 5) % PLACES);
+    output_reset(floats.wanted, &floats, NULL);
+    const double wanted = ti_kernels_ref.keep((void *)floats.wanted, x, n);
+    expect_here(n == 0 || memcmp(floats.wanted, x, n * 4) == 0, "the vector is not kept");
+    expect_double("its squares", wanted, ti_kernels_ref.sum_squares(x, n));
+    for (size_t t = 0; t < running_count; t++) {
+        here.table = running[t]->name;
+        output_reset(floats.got, &floats, NULL);
+        expect_double("its squares", running[t]->keep((void *)floats.got, x, n), wanted);
+        expect_output(&floats, floats.size);
     }
 }
 
 static void sums_that_look_back(void **state)
 {
     (void)state;
-    every_case("drift and gains", look_back);
+    every_case("drift", look_back);
+    every_case("keep", take_over);
 }
 
 static void shorten(vector_kind kind, size_t n, unsigned place)
