@@ -68,6 +68,7 @@ tithe_status ti_exchange_choose_level(const exchange_way *way, exchange_worker *
     call->largest_count = choice.largest_count;
     call->segment_levels = choice.segment_levels;
     w->reason = choice.reason;
+    w->late.kept = choice.progress;
     if (cost) *cost = choice.cost;
     return TITHE_OK;
 }

@@ -55,6 +55,10 @@ static tithe_status best_level(tithe_exchange *ex, double *level, tithe_error *e
     size_t best = tithe_tuner_best(curve, costs, ex->level_count);
     if (ex->up.waits) best = wait(ex, curve, costs, waiting, best);
     *level = ex->levels[best];
+    for (unsigned i = 0; i < ex->config.comm->local && ex->up.waits; i++) {
+        exchange_worker *w = &ex->workers[i];
+        w->late.kept = w->late.energy > 0 ? w->curve[best] / w->late.energy : 0;
+    }
     return status;
 }
 

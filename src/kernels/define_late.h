@@ -1,15 +1,24 @@
-/* define_late.h - sums over two vectors in one pass, for a tuner that asks how much waiting costs (tuner/late.h). */
+/* define_late.h - sums of squares and products for a tuner that asks how much waiting costs (tuner/late.h), in the pass that keeps a vector
+ * for the next step. They run over twice as many lanes as others do, so that additions need not wait for each other. */
 #ifndef KERNELS_DEFINE_LATE_H
 #define KERNELS_DEFINE_LATE_H
 
 #include "kernels/define_sums.h"
 #include "kernels/kernels.h"
 
+enum { WIDE_LANES = 2 * LANES };
+
+static inline double define_fold_wide(double lane[WIDE_LANES])
+{
+    for (int j = 0; j < LANES; j++) lane[j] += lane[j + LANES];
+    return define_fold(lane);
+}
+
 static inline void define_drift(float *before, const float *now, size_t n, double sums[2])
 {
-    double along[LANES] = {0}, squares[LANES] = {0};
-    for (size_t i = 0; i < n; i += LANES) {
-        const int many = n - i < LANES ? (int)(n - i) : LANES;
+    double along[WIDE_LANES] = {0}, squares[WIDE_LANES] = {0};
+    for (size_t i = 0; i < n; i += WIDE_LANES) {
+        const int many = n - i < WIDE_LANES ? (int)(n - i) : WIDE_LANES;
         for (int j = 0; j < many; j++) {
             const size_t at = i + (size_t)j;
             const double v = (double)now[at];
@@ -18,15 +27,22 @@ static inline void define_drift(float *before, const float *now, size_t n, doubl
             before[at] = now[at];
         }
     }
-    sums[0] = define_fold(along);
-    sums[1] = define_fold(squares);
+    sums[0] = define_fold_wide(along);
+    sums[1] = define_fold_wide(squares);
 }
 
 static inline double define_keep(float *copy, const float *x, size_t n)
 {
-    const double squares = define_sum_squares(x, n);
-    if (n) memcpy(copy, x, n * sizeof *x);
-    return squares;
+    double lane[WIDE_LANES] = {0};
+    size_t i = 0;
+    for (; i + WIDE_LANES <= n; i += WIDE_LANES)
+        for (int j = 0; j < WIDE_LANES; j++) {
+            const double v = (double)x[i + (size_t)j];
+            lane[j] += v * v;
+        }
+    for (int j = 0; i < n; i++, j++) lane[j] += (double)x[i] * (double)x[i];
+    if (copy && n) memcpy(copy, x, n * sizeof *x);
+    return define_fold_wide(lane);
 }
 
 #define DEFINE_LATE .drift = define_drift, .keep = define_keep

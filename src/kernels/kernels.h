@@ -77,9 +77,10 @@ typedef struct kernels {
     double (*sum_below)(const float *x, size_t n, float limit, size_t *others);
     float (*max_abs)(const float *x, size_t n); /* what is not finite is more than any number */
     void (*add_scaled)(float *y, const float *x, float scale, size_t n); /* y += scale * x */
-    /* <before, now> and |now|^2; then `before` becomes `now`. */
+    /* <before, now> and |now|^2, over 32 lanes; then `before` becomes `now`. */
     void (*drift)(float *before, const float *now, size_t n, double sums[2]);
-    double (*keep)(float *copy, const float *x, size_t n); /* |x|^2; the copy becomes x */
+    /* |x|^2, likewise; the copy, if there is to be one, becomes x. */
+    double (*keep)(float *copy, const float *x, size_t n);
     void (*random_block)(tithe_key key, uint64_t block, uint32_t *out);
     bool (*natural_encode)(const natural_job *job); /* false: a value is not finite */
     /* y += scale * (factor * value) */
@@ -161,7 +162,7 @@ size_t ti_find_nonfinite(tithe_type type, const void *x, size_t n);
 double ti_norm1(tithe_type type, const void *x, size_t n);
 double ti_norm2(tithe_type type, const void *x, size_t n); /* never overflows on the way */
 double ti_norm_max(tithe_type type, const void *x, size_t n);
-/* The sum of values[i] * x[indices[i]], to the bit what the sum over all of two vectors is if one of them is zero but for these values. */
+/* The sum of values[i] * x[indices[i]], to the bit what `drift` says of x and a vector that is zero but for these values. */
 double ti_dot_few(const uint32_t *indices, const float *values, size_t count, const float *x);
 
 #endif

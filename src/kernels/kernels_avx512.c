@@ -97,46 +97,76 @@ static double avx512_sum_below(const float *x, size_t n, float limit, size_t *ot
     return fold(low, high);
 }
 
+/* The end of a vector, as above, of two registers. */
+static const float *padded_wide(const float *x, size_t n, float *room)
+{
+    memset(room, 0, WIDE_LANES * sizeof *room);
+    memcpy(room, x, n * sizeof *x);
+    return room;
+}
+
+static double fold_wide(const __m512d sum[4])
+{
+    return fold(_mm512_add_pd(sum[0], sum[2]), _mm512_add_pd(sum[1], sum[3]));
+}
+
+/* The product of two floats is exact, so fused or not it is rounded once. */
 static void avx512_drift(float *before, const float *now, size_t n, double sums[2])
 {
-    __m512d low[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()}, high[2] = {low[0], low[0]};
-    float end[2][16];
-    for (size_t i = 0; i < n; i += 16) {
-        const bool whole = i + 16 <= n;
-        const float *a = whole ? before + i : padded(before + i, n - i, end[0]);
-        const float *b = whole ? now + i : padded(now + i, n - i, end[1]);
-        prefetch(before + i);
-        prefetch(now + i);
-        const __m512d first = widen(b), last = widen(b + 8);
-        low[0] = _mm512_add_pd(low[0], _mm512_mul_pd(widen(a), first));
-        high[0] = _mm512_add_pd(high[0], _mm512_mul_pd(widen(a + 8), last));
-        low[1] = _mm512_add_pd(low[1], _mm512_mul_pd(first, first));
-        high[1] = _mm512_add_pd(high[1], _mm512_mul_pd(last, last));
-        _mm512_mask_storeu_ps(before + i, first_lanes(n - i), _mm512_loadu_ps(b));
+    __m512d along[4] = {_mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd()},
+            squares[4] = {along[0], along[0], along[0], along[0]};
+    float end[2][WIDE_LANES];
+    for (size_t i = 0; i < n; i += WIDE_LANES) {
+        const bool whole = i + WIDE_LANES <= n;
+        const float *a = whole ? before + i : padded_wide(before + i, n - i, end[0]);
+        const float *b = whole ? now + i : padded_wide(now + i, n - i, end[1]);
+        for (int h = 0; h < 2; h++) {
+            prefetch(before + i + LANES * h);
+            prefetch(now + i + LANES * h);
+        }
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; q++) {
+            const __m512d wide = widen(b + 8 * q);
+            along[q] = _mm512_fmadd_pd(widen(a + 8 * q), wide, along[q]);
+            squares[q] = _mm512_fmadd_pd(wide, wide, squares[q]);
+        }
+        memcpy(before + i, b, (whole ? WIDE_LANES : n - i) * sizeof *b);
     }
-    for (int s = 0; s < 2; s++) sums[s] = fold(low[s], high[s]);
+    sums[0] = fold_wide(along);
+    sums[1] = fold_wide(squares);
 }
 
 /* Past the caches, where the copy is on a boundary of lines: nobody looks at all of it again. */
+INLINE double avx512_keep_as(float *copy, const bool lines, const float *x, size_t n)
+{
+    __m512d sum[4] = {_mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd()};
+    float end[WIDE_LANES];
+    for (size_t i = 0; i < n; i += WIDE_LANES) {
+        const bool whole = i + WIDE_LANES <= n;
+        const float *v = whole ? x + i : padded_wide(x + i, n - i, end);
+        prefetch(x + i);
+        prefetch(x + i + LANES);
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; q++) {
+            const __m512d wide = widen(v + 8 * q);
+            sum[q] = _mm512_fmadd_pd(wide, wide, sum[q]);
+        }
+        if (!copy) continue;
+        if (whole && lines) {
+            _mm512_stream_ps(copy + i, _mm512_loadu_ps(v));
+            _mm512_stream_ps(copy + i + LANES, _mm512_loadu_ps(v + LANES));
+        } else {
+            memcpy(copy + i, v, (whole ? WIDE_LANES : n - i) * sizeof *v);
+        }
+    }
+    if (lines) _mm_sfence();
+    return fold_wide(sum);
+}
+
 static double avx512_keep(float *copy, const float *x, size_t n)
 {
-    const bool lines = (uintptr_t)copy % 64 == 0;
-    __m512d low = _mm512_setzero_pd(), high = low;
-    float end[16];
-    for (size_t i = 0; i < n; i += 16) {
-        const bool whole = i + 16 <= n;
-        const float *v = whole ? x + i : padded(x + i, n - i, end);
-        prefetch(x + i);
-        const __m512d a = widen(v), b = widen(v + 8);
-        low = _mm512_add_pd(low, _mm512_mul_pd(a, a));
-        high = _mm512_add_pd(high, _mm512_mul_pd(b, b));
-        if (whole && lines)
-            _mm512_stream_ps(copy + i, _mm512_loadu_ps(v));
-        else
-            _mm512_mask_storeu_ps(copy + i, first_lanes(n - i), _mm512_loadu_ps(v));
-    }
-    _mm_sfence();
-    return fold(low, high);
+    if (!copy) return avx512_keep_as(NULL, false, x, n);
+    return (uintptr_t)copy % 64 ? avx512_keep_as(copy, false, x, n) : avx512_keep_as(copy, true, x, n);
 }
 
 /* ---- random numbers ----------------------------------------------------------------------------------- */

@@ -42,7 +42,8 @@ double ti_norm2(tithe_type type, const void *x, size_t n)
 
 double ti_dot_few(const uint32_t *indices, const float *values, size_t count, const float *x)
 {
-    double lane[LANES] = {0};
-    for (size_t i = 0; i < count; i++) lane[indices[i] % LANES] += (double)x[indices[i]] * (double)values[i];
-    return define_fold(lane);
+    double lane[WIDE_LANES] = {0};
+    for (size_t i = 0; i < count; i++)
+        lane[indices[i] % WIDE_LANES] += (double)x[indices[i]] * (double)values[i];
+    return define_fold_wide(lane);
 }

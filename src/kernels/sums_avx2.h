@@ -3,6 +3,7 @@
 #define KERNELS_SUMS_AVX2_H
 
 #include "kernels/avx2.h"
+#include "kernels/define_late.h"
 
 /* As define_fold: halves are added until one lane is left. */
 static inline double fold(const __m256d sum[4])
@@ -62,43 +63,57 @@ static double avx2_sum_squares(const float *x, size_t n)
     return fold(sum);
 }
 
+/* Thirty-two lanes: eight registers. */
+static inline const float *padded_wide(const float *x, size_t n, float room[WIDE_LANES])
+{
+    memset(room, 0, WIDE_LANES * sizeof *room);
+    memcpy(room, x, n * sizeof *x);
+    return room;
+}
+
+static inline double fold_wide(__m256d sum[8])
+{
+    for (int q = 0; q < 4; q++) sum[q] = _mm256_add_pd(sum[q], sum[q + 4]);
+    return fold(sum);
+}
+
 static void avx2_drift(float *before, const float *now, size_t n, double sums[2])
 {
-    __m256d along[4] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()},
-            squares[4] = {along[0], along[0], along[0], along[0]};
-    float end[2][LANES];
-    for (size_t i = 0; i < n; i += LANES) {
-        const bool whole = i + LANES <= n;
-        const float *a = whole ? before + i : padded(before + i, n - i, 0, end[0]);
-        const float *b = whole ? now + i : padded(now + i, n - i, 0, end[1]);
-        prefetch(before + i);
-        prefetch(now + i);
-        for (int q = 0; q < 4; q++) {
+    __m256d along[8], squares[8];
+    float end[2][WIDE_LANES];
+    for (int q = 0; q < 8; q++) along[q] = squares[q] = _mm256_setzero_pd();
+    for (size_t i = 0; i < n; i += WIDE_LANES) {
+        const bool whole = i + WIDE_LANES <= n;
+        const float *a = whole ? before + i : padded_wide(before + i, n - i, end[0]);
+        const float *b = whole ? now + i : padded_wide(now + i, n - i, end[1]);
+        for (int q = 0; q < 8; q++) {
             const __m256d wide = widen(b + 4 * q);
             along[q] = _mm256_add_pd(along[q], _mm256_mul_pd(widen(a + 4 * q), wide));
             squares[q] = _mm256_add_pd(squares[q], _mm256_mul_pd(wide, wide));
         }
-        memcpy(before + i, b, (whole ? LANES : n - i) * sizeof *b);
+        memcpy(before + i, b, (whole ? WIDE_LANES : n - i) * sizeof *b);
     }
-    sums[0] = fold(along);
-    sums[1] = fold(squares);
+    sums[0] = fold_wide(along);
+    sums[1] = fold_wide(squares);
 }
 
 static double avx2_keep(float *copy, const float *x, size_t n)
 {
-    __m256d sum[4] = {_mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd()};
-    float end[LANES];
-    for (size_t i = 0; i < n; i += LANES) {
-        const bool whole = i + LANES <= n;
-        const float *v = whole ? x + i : padded(x + i, n - i, 0, end);
+    __m256d sum[8];
+    float end[WIDE_LANES];
+    for (int q = 0; q < 8; q++) sum[q] = _mm256_setzero_pd();
+    for (size_t i = 0; i < n; i += WIDE_LANES) {
+        const bool whole = i + WIDE_LANES <= n;
+        const float *v = whole ? x + i : padded_wide(x + i, n - i, end);
         prefetch(x + i);
-        for (int q = 0; q < 4; q++) {
+        prefetch(x + i + LANES);
+        for (int q = 0; q < 8; q++) {
             const __m256d wide = widen(v + 4 * q);
             sum[q] = _mm256_add_pd(sum[q], _mm256_mul_pd(wide, wide));
         }
-        memcpy(copy + i, v, (whole ? LANES : n - i) * sizeof *v);
+        if (copy) memcpy(copy + i, v, (whole ? WIDE_LANES : n - i) * sizeof *v);
     }
-    return fold(sum);
+    return fold_wide(sum);
 }
 
 /* A filler that is not a number is neither below the limit nor above. */

@@ -7,7 +7,7 @@
 
 #include "kernels/kernels.h"
 
-enum { KNOWN, GAIN, MOVED, ENTRIES, GAINED, EXPECTED };
+enum { KNOWN, GAIN, MOVED, ENTRIES, GAINED, EXPECTED, BEGUN };
 
 enum {
     LINE = 64,
@@ -16,7 +16,7 @@ enum {
     TOGETHER = 1 << 17 /* numbers of an update to look at, before it is known that there are not too many */
 };
 
-static const double MIN_RHO = 1e-6, MIN_GAINED = 1e-9, KEEP_UP = 2, DOWN = 1.5, UP = 1.2, FRESH = 0.1;
+static const double MIN_RHO = 1e-6, MIN_GAINED = 1e-9, KEEP_UP = 1.5, DOWN = 1.5, UP = 1.2, FRESH = 0.2;
 
 /* Zeros, on a boundary of lines. */
 static float *vector_of(size_t n)
@@ -147,7 +147,8 @@ void ti_late_learn(late_memory *m, const float *update, size_t entries, size_t n
     }
     const double fresh = m->numbers[KNOWN] > 0 ? FRESH : 1;
     m->numbers[GAINED] += fresh * (sums[0] - m->numbers[GAINED]);
-    m->numbers[EXPECTED] += fresh * (m->expected - m->numbers[EXPECTED]);
+    m->numbers[BEGUN] += (1 - m->numbers[BEGUN]) * clamp(m->kept, 0, 1);
+    m->numbers[EXPECTED] += fresh * (m->numbers[BEGUN] * m->expected - m->numbers[EXPECTED]);
     m->numbers[KNOWN] = 1;
     m->numbers[GAIN] = sums[0];
     m->numbers[MOVED] = sums[1];

@@ -158,7 +158,7 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t min, 
             continue;
         }
         count += ti_kernels()->select(&job, &finite);
-        r->squares += ti_kernels()->sum_squares(call->x + first, length);
+        r->squares += ti_kernels()->keep(NULL, call->x + first, length);
     }
     if (f) { /* too many of them are no reason to leave x half made */
         finite = ti_forming_rest(f);

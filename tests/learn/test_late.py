@@ -42,19 +42,20 @@ class Worker:
 
     def __init__(self, features):
         self.e, self.g, self.before, self.gained, self.expected = [0.0] * features, None, 0, 0, 0
+        self.waits = 1  # the share of the first gradient that was not sent yet
 
     def level(self, g, gamma, moved, bits, sign):
         """Entries that go, and that CAT would have sent."""
         self.e = [f32(e + f32(gamma * v)) for e, v in zip(self.e, g)]
         lost, pace, before = 1, 0, 0
         if self.g and any(moved):
-            fresh = 0.1 if self.expected else 1
+            fresh = 0.2 if self.expected else 1
             self.gained += fresh * (dot(self.g, moved) - self.gained)
-            self.expected += fresh * (gamma * dot(self.g, self.g) - self.expected)
+            self.expected += fresh * ((1 - self.waits) * gamma * dot(self.g, self.g) - self.expected)
             share = min(1, max(1e-9, self.gained / self.expected))
             rho = min(1, max(1e-6, gamma * (dot(self.g, moved) - dot(g, moved)) / dot(moved, moved))) / share ** 0.25
             lost = min(1, rho * math.hypot(*self.e) / (gamma * math.hypot(*g)))
-            pace, before = 2 * rho, self.before
+            pace, before = 1.5 * rho, self.before
         self.g = g
         order = sorted(range(len(g)), key=lambda i: -abs(self.e[i]))
         s1, s2, kept, costs = 0.0, 0.0, [], []
@@ -74,6 +75,7 @@ class Worker:
         for i in order[:late + 1]:
             sent[i] = math.copysign(f32(mean), self.e[i]) if sign else self.e[i]
         self.sent, self.before = sent, late + 1
+        self.waits *= 1 - kept[late] / s2
         self.e = [f32(e - q) for e, q in zip(self.e, sent)]
         return late + 1, best + 1
 

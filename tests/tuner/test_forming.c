@@ -52,7 +52,7 @@ static void as_of_a_vector_that_is_there(void **state)
             for (size_t first = 0; first < n; first += FORM_TOGETHER) {
                 const size_t many = n - first < FORM_TOGETHER ? n - first : FORM_TOGETHER;
                 assert_true(ti_late_look(&one, g, first, many));
-                energy += ti_kernels()->sum_squares(x + first, many);
+                energy += ti_kernels()->keep(NULL, x + first, many);
             }
             ti_late_judge(&one, (double)gamma, energy);
             a.call.lost = one.lost;

@@ -205,7 +205,7 @@ static void as_the_formulas_say(void **state)
     for (unsigned seed = 1; seed <= 60; seed++) {
         dice d = {seed};
         late_memory m;
-        long double gained = 0, expected = 0;
+        long double gained = 0, expected = 0, waits = 1;
         float g[N], before[N], e[N], x[N], update[N];
         const float step_size = (float)exp(2 * roll_gauss(&d));
         const double gamma = (double)step_size, smooth = exp(-5 * roll_unit(&d));
@@ -217,19 +217,19 @@ static void as_the_formulas_say(void **state)
                 g[i] -= (float)(smooth / gamma) * update[i] + (float)(0.01 * roll_gauss(&d));
             for (size_t i = 0; i < N; i++) e[i] = 3 * step_size * g[i] * (float)roll_unit(&d);
             for (size_t i = 0; i < N; i++) x[i] = e[i] + step_size * g[i];
-            const size_t cut = t % 2 ? 16 * roll_below(&d, N / 16 + 1) : 0; /* in one part, or in two */
+            const size_t cut = t % 2 ? 32 * roll_below(&d, N / 32 + 1) : 0; /* in one part, or in two */
             assert_true(ti_late_look(&m, g, 0, cut ? cut : N));
             if (cut) assert_true(ti_late_look(&m, g, cut, N - cut));
             ti_late_judge(&m, gamma, (double)dot(x, x));
             long double r = 1, pace = 0;
-            if (t) { /* means of which each step is a tenth, the first all */
-                gained += (t > 1 ? 0.1L : 1) * (dot(before, update) - gained);
-                expected += (t > 1 ? 0.1L : 1) * (gamma * dot(before, before) - expected);
+            if (t) { /* means of which each step is a fifth, the first all */
+                gained += (t > 1 ? 0.2L : 1) * (dot(before, update) - gained);
+                expected += (t > 1 ? 0.2L : 1) * ((1 - waits) * gamma * dot(before, before) - expected);
                 const long double a = fminl(1, fmaxl(1e-9L, gained / expected));
                 long double rho = gamma * (dot(before, update) - dot(g, update)) / dot(update, update);
                 rho = fminl(1, fmaxl(1e-6L, rho)) / powl(a, 0.25L);
                 r = fminl(1, rho * sqrtl(dot(x, x)) / (gamma * sqrtl(dot(g, g))));
-                pace = 2 * rho;
+                pace = 1.5L * rho;
                 apart += a < 1;
             }
             expect(fabsl(m.lost - r) <= 1e-6L * r, "seed %u, step %u: %.17g instead of %.17Lg", seed, t,
@@ -237,7 +237,10 @@ static void as_the_formulas_say(void **state)
             expect(fabsl(m.pace - pace) <= 1e-6L * pace, "seed %u, step %u: pace %.17g", seed, t, m.pace);
             assert_true(m.before == (t ? 10.0 + t : 0));
             waited += r < 1;
-            for (size_t i = 0; i < N; i++) update[i] = (float)(gamma * (0.3 * roll_gauss(&d) + (double)g[i]));
+            for (size_t i = 0; i < N; i++)
+                update[i] = (float)(gamma * (0.3 * roll_gauss(&d) + smooth * (double)g[i]));
+            m.kept = t == 5 ? 1.25 : roll_unit(&d); /* by rounding it may be a little more than all */
+            waits *= 1 - fmin(1, m.kept);
             ti_late_learn(&m, update, 11 + t, N);
         }
         ti_late_close(&m);
