@@ -44,40 +44,51 @@ class Worker:
         self.e, self.g, self.before, self.gained, self.expected = [0.0] * features, None, 0, 0, 0
         self.waits = 1  # the share of the first gradient that was not sent yet
 
-    def level(self, g, gamma, moved, bits, sign):
-        """Entries that go, and that CAT would have sent."""
+    def look(self, g, gamma, moved, sign):
+        """What a message of so many entries keeps, and what is known of waiting."""
         self.e = [f32(e + f32(gamma * v)) for e, v in zip(self.e, g)]
-        lost, pace, before = 1, 0, 0
+        self.lost, self.pace, self.known = 1, 0, 0
         if self.g and any(moved):
             fresh = 0.2 if self.expected else 1
             self.gained += fresh * (dot(self.g, moved) - self.gained)
             self.expected += fresh * ((1 - self.waits) * gamma * dot(self.g, self.g) - self.expected)
             share = min(1, max(1e-9, self.gained / self.expected))
             rho = min(1, max(1e-6, gamma * (dot(self.g, moved) - dot(g, moved)) / dot(moved, moved))) / share ** 0.25
-            lost = min(1, rho * math.hypot(*self.e) / (gamma * math.hypot(*g)))
-            pace, before = 1.5 * rho, self.before
+            self.lost = min(1, rho * math.hypot(*self.e) / (gamma * math.hypot(*g)))
+            self.pace, self.known = 1.5 * rho, self.before
         self.g = g
-        order = sorted(range(len(g)), key=lambda i: -abs(self.e[i]))
-        s1, s2, kept, costs = 0.0, 0.0, [], []
-        for t, i in enumerate(order, 1):
-            s1, s2 = s1 + abs(self.e[i]), s2 + self.e[i] ** 2
-            kept.append(s1 * s1 / t if sign else s2)
-            costs.append(bits(t))
-        best = max(range(len(g)), key=lambda t: (kept[t] / costs[t] * (1 + 1e-13), -t))
-        rate, late = kept[best] / costs[best], best
-        if before:
-            limit = min(best + 1, max(before + 1, math.floor(1.2 * before)))
-            least = min(limit, max(1, math.floor(before / 1.5)))
-            allowed = [t for t in range(least - 1, limit) if kept[t] >= pace * s2 or t + 1 == limit]
-            late = max(allowed, key=lambda t: lost * kept[t] - rate * costs[t])
-        mean = math.fsum(abs(self.e[i]) for i in order[:late + 1]) / (late + 1)
-        sent = [0.0] * len(g)
-        for i in order[:late + 1]:
-            sent[i] = math.copysign(f32(mean), self.e[i]) if sign else self.e[i]
-        self.sent, self.before = sent, late + 1
-        self.waits *= 1 - kept[late] / s2
-        self.e = [f32(e - q) for e, q in zip(self.e, sent)]
-        return late + 1, best + 1
+        self.order = sorted(range(len(g)), key=lambda i: -abs(self.e[i]))
+        s1, self.s2, self.kept = 0.0, 0.0, []
+        for t, i in enumerate(self.order, 1):
+            s1, self.s2 = s1 + abs(self.e[i]), self.s2 + self.e[i] ** 2
+            self.kept.append(s1 * s1 / t if sign else self.s2)
+
+    def send(self, level, sign):
+        mean = math.fsum(abs(self.e[i]) for i in self.order[:level]) / level
+        self.sent = [0.0] * len(self.e)
+        for i in self.order[:level]:
+            self.sent[i] = math.copysign(f32(mean), self.e[i]) if sign else self.e[i]
+        self.before = level
+        self.waits *= 1 - self.kept[level - 1] / self.s2
+        self.e = [f32(e - q) for e, q in zip(self.e, self.sent)]
+
+
+def choose(ranks, bits):
+    """Entries that go, and that CAT would have sent; of one rank, or the same of several."""
+    kept = [math.fsum(at) for at in zip(*(r.kept for r in ranks))]
+    costs = [len(ranks) * bits(t + 1) for t in range(len(kept))]
+    energy = math.fsum(r.s2 for r in ranks)
+    lost = math.fsum(r.s2 * r.lost for r in ranks) / energy
+    least_kept = math.fsum(r.s2 * r.pace for r in ranks)
+    before = math.fsum(r.known for r in ranks) / len(ranks)
+    best = max(range(len(kept)), key=lambda t: (kept[t] / costs[t] * (1 + 1e-13), -t))
+    rate, late = kept[best] / costs[best], best
+    if before:
+        limit = min(best + 1, max(before + 1, math.floor(1.2 * before)))
+        least = min(limit, max(1, math.floor(before / 1.5)))
+        allowed = [t for t in range(int(least) - 1, int(limit)) if kept[t] >= least_kept or t + 1 == limit]
+        late = max(allowed, key=lambda t: lost * kept[t] - rate * costs[t])
+    return late + 1, best + 1
 
 
 def make_data(rows, features, seed):
@@ -102,13 +113,17 @@ def slope(rows, x, l2, share):
     return [f32(v) for v in g]
 
 
-def compute(rows, features, workers, gamma, l2, steps, bits, sign):
+def compute(rows, features, workers, shared, gamma, l2, steps, bits, sign):
     """Levels of each step: least and most of the ranks, and how often waiting made a difference."""
     x, ranks, moved = [0.0] * features, [Worker(features) for _ in range(workers)], [0.0] * features
     parts = [rows[len(rows) * w // workers:len(rows) * (w + 1) // workers] for w in range(workers)]
     levels, waited = [], 0
     for _ in range(steps):
-        own = [r.level(slope(part, x, l2, workers / len(rows)), gamma, moved, bits, sign) for r, part in zip(ranks, parts)]
+        for r, part in zip(ranks, parts):
+            r.look(slope(part, x, l2, workers / len(rows)), gamma, moved, sign)
+        own = [choose(ranks if shared else [r], bits) for r in ranks]
+        for r, (late, _) in zip(ranks, own):
+            r.send(late, sign)
         moved = [f32(math.fsum(r.sent[i] for r in ranks) / workers) for i in range(features)]
         x = [a - b for a, b in zip(x, moved)]
         levels.append((min(o[0] for o in own), max(o[0] for o in own)))
@@ -119,17 +134,17 @@ def compute(rows, features, workers, gamma, l2, steps, bits, sign):
 def known_answers():
     rows, features, l2, steps, waited = make_data(60, 24, 1), 24, 0.01, 25, 0
     index = math.ceil(math.log2(features))
-    for workers in (1, 3):
+    for workers, level in ((1, "local"), (3, "local"), (3, "shared")):  # of so few entries all levels can be shared
         for name, sign, entry, once in (("topk|raw", False, 32 + index, 0), ("topk|sign", True, 1 + index, 32)):
             for overhead in (8, 200):
                 answer = run("--data", "small.svm", "--features", str(features), "--l2", str(l2), "--workers", str(workers), "--split",
                              "contiguous", "--codec", name, "--tuner", "cat:late=on", "--count", "paper", "--cost",
-                             f"affine:c0={overhead},c1=1", "--steps", str(steps))
+                             f"affine:c0={overhead},c1=1", "--steps", str(steps), "--level", level)
                 seen = [(int(float(r["level_least"])), int(float(r["level_most"]))) for r in answer["trace"][1:]]
                 gamma = f32(float(answer["trace"][1]["step_size"]))
-                levels, more = compute(rows, features, workers, gamma, l2, steps, lambda t: overhead + once + t * entry, sign)
+                levels, more = compute(rows, features, workers, level == "shared", gamma, l2, steps, lambda t: overhead + once + t * entry, sign)
                 waited += more
-                check(seen == levels, f"{name}, {workers} workers, overhead {overhead}: levels {seen} instead of {levels}")
+                check(seen == levels, f"{name}, {workers} workers, {level} level, overhead {overhead}: levels {seen} instead of {levels}")
     print(f"known answers: waiting made a difference {waited} times")
     check(waited > 50, f"nothing waits: {waited}")
 
