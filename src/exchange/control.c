@@ -2,7 +2,7 @@
  *
  * Now and then, after a step, all ranks add up what they saw (one short all-reduce), and each of them asks the tuner. What it
  * sees is the same on all ranks, to the bit, so all of them choose the same setting for the next step and nobody has to be
- * told. That they do is checked by the same sum. Check-ins are paid for with a small share of the time. */
+ * told. That they do is checked by the same sum. */
 #include "exchange/control.h"
 
 #include <math.h>
@@ -15,41 +15,15 @@
 #include "base/spec.h"
 #include "coll/coll.h"
 
-static const double MOVED = 0.1;  /* of the time of a step: a link that is another one */
-static const double SHARE = 0.03; /* of the time, for check-ins */
-enum { APART = 5, GROWS = 8 }; /* steps between two of them: at least so many, and one part of all so far */
+static const double MOVED = 0.1; /* of the time of a step: a link that is another one */
 
 /* ---- what things take ------------------------------------------------------------------------------------- */
-
-static const tithe_collective *how(void)
-{
-    return &ti_coll_direct; /* two rounds, whatever the number of ranks */
-}
-
-static void check_in_rounds(const tithe_exchange *ex, tithe_rounds *rounds)
-{
-    tithe_rounds_start(rounds);
-    if (ex->config.comm->size > 1) how()->reduce_rounds(ex->config.comm->size, SEEN, rounds);
-}
-
-double ti_control_seconds(const tithe_exchange *ex, const tithe_link *link)
-{
-    tithe_rounds rounds;
-    if (!ex->control->checked) return 0;
-    check_in_rounds(ex, &rounds);
-    return tithe_rounds_seconds(&rounds, link);
-}
-
-static bool is_known(const tithe_link *link)
-{
-    return link->latency >= 0 && link->bandwidth > 0;
-}
 
 /* Without a link all steps take as long as their bytes would on a fast one: the order of the settings is that of their bytes. */
 void ti_control_price(exchange_control *c)
 {
     static const tithe_link fast = {.latency = 1e-5, .bandwidth = 1.25e9};
-    const tithe_link *link = is_known(&c->link) ? &c->link : &fast;
+    const tithe_link *link = ti_link_is_known(&c->link) ? &c->link : &fast;
     for (size_t i = 0; i < c->settings.count; i++) {
         const tithe_setting *s = &c->settings.all[i];
         const double transfer = s->rounds * link->latency + s->bytes / link->bandwidth;
@@ -72,30 +46,6 @@ tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reaso
     return TITHE_OK;
 }
 
-static double check_in_seconds(const tithe_exchange *ex)
-{
-    tithe_rounds rounds;
-    check_in_rounds(ex, &rounds);
-    return is_known(&ex->control->link) ? tithe_rounds_seconds(&rounds, &ex->control->link) : 0;
-}
-
-/* The next one is due after `look` steps, or else when it can be paid for. */
-static void plan_next(tithe_exchange *ex, unsigned look)
-{
-    exchange_control *c = ex->control;
-    const double cost = check_in_seconds(ex);
-    const double step = c->seconds[c->now], grown = (double)ex->step / GROWS;
-    double apart = fmax(APART, grown);
-    const double due = ((c->spent + cost) / SHARE - c->took) / (step > 0 ? step : 1);
-    if (due > apart) apart = fmin(due, 1e6);
-    if (!c->looked) apart = 2; /* at the start most is to be learned */
-    if (look) apart = look;
-    const bool watches = c->live && !c->told; /* the link, which nobody else does */
-    const double half_a_second = 0.5;
-    if (c->settled && watches) apart = fmax(apart, fmin(half_a_second / (step > 0 ? step : 1), 1e6));
-    c->next = c->settled && !watches ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
-}
-
 static tithe_status decide(tithe_exchange *ex, tithe_error *error)
 {
     exchange_control *c = ex->control;
@@ -114,7 +64,7 @@ static tithe_status decide(tithe_exchange *ex, tithe_error *error)
     if (stays && ex->step == 0) snprintf(c->reason, sizeof c->reason, "%s", order.reason);
     const tithe_status status = stays ? TITHE_OK : ti_control_take(ex, order.take, order.reason, error);
     c->decided = true;
-    plan_next(ex, order.look);
+    ti_control_plan(ex, order.look);
     return status;
 }
 
@@ -172,7 +122,7 @@ static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
     for (unsigned i = 0; i < comm->local; i++)
         if (ex->workers[i].was_put || ex->buckets) ti_control_tell(ex, i);
     comm->phase = "choosing how to make a step";
-    tithe_status status = tithe_all_reduce(comm, how(), c->seen, SEEN, c->scratch, error);
+    tithe_status status = tithe_all_reduce(comm, ti_control_collective(), c->seen, SEEN, c->scratch, error);
     comm->phase = NULL;
     ex->totals.sent_bytes += (double)(comm->sent_bytes - sent);
     ex->totals.sent_messages += (double)(comm->sent_messages - messages);
@@ -185,7 +135,7 @@ static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
     c->since = c->timed = c->gains = 0;
     c->gain = 0;
     c->checked = c->looked = true;
-    c->spent += check_in_seconds(ex);
+    c->spent += ti_control_cost(ex);
     for (unsigned i = 0; i < comm->local; i++) c->ranks[i] = (control_rank){0};
     return status ? status : decide(ex, error);
 }
@@ -406,7 +356,7 @@ tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double 
 {
     exchange_control *c = ex->control;
     const double before = c->seconds[c->now];
-    if (!is_known(link)) return TITHE_OK;
+    if (!ti_link_is_known(link)) return TITHE_OK;
     c->link = *link;
     if (!c->live) c->compute = compute;
     ti_control_price(c);

@@ -149,7 +149,18 @@ tithe_status ti_control_after(tithe_exchange *ex, const float *update, tithe_err
 /* A step was not taken, by nobody (refusal.h): what was seen of it is forgotten, and a check-in that was due is due after the
  * next one. */
 void ti_control_skip(tithe_exchange *ex);
-/* Seconds that the last step's check-in took on such a link; 0: there was none. */
+
+static inline bool ti_link_is_known(const tithe_link *link)
+{
+    return link->latency >= 0 && link->bandwidth > 0;
+}
+
+/* control_due.c: how ranks add up what they saw; the seconds that it takes on the link as it is, 0 where that is not known; and on such a
+ * link those of the last step, 0 if there was no check-in. */
+const tithe_collective *ti_control_collective(void);
+double ti_control_cost(const tithe_exchange *ex);
 double ti_control_seconds(const tithe_exchange *ex, const tithe_link *link);
+/* The next check-in is due after `look` steps; 0: when it can be paid for. */
+void ti_control_plan(tithe_exchange *ex, unsigned look);
 
 #endif

@@ -22,7 +22,9 @@
  *
  * How far the model really is behind can be measured: <g, e> is the loss that would be gained at once if nothing was kept, and
  * over the loss that a step gains it is a number of steps. Divided by tau it is m, by which all tau are multiplied. Where the
- * loss no longer falls because of what is late, m grows until more is sent. A measurement counts as far as it is sure. */
+ * loss no longer falls because of what is late, m grows until more is sent. A measurement counts as far as it is sure, and while nobody
+ * can be sure that steps gain anything, m does not fall: of a quotient whose denominator is lost in the noise, what is sure is that it
+ * is not small. Where descents are noise nothing shows what lag gains or costs either, so one that is long beside the way costs more. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +53,9 @@ static const tithe_param params[] = {
 
 static const double AHEAD = 40, /* steps that are always to come */
     PRICE = 0.25,               /* c: steps that one step of lag costs at least, */
-    FLOOR = 0.05,               /* d: and what its square does, over the steps to come */
+    FLOOR = 0.05,               /* d: and what its square does, over the steps to come, */
+    FLOOR_IN_NOISE = 0.5,       /* and where nobody can see what lag gains */
+    SOON = 0.5,                 /* share of the way after which what is late must be ahead of dense */
     STAY = 0.05,                /* what another setting must gain, */
     STAY_MAX = 0.4,             /* and after many changes, each of which doubles it */
     FORGETS = 100,              /* steps after which that is forgotten */
@@ -120,11 +124,22 @@ static void learn_fall(auto_state *s, const tithe_view *v)
     for (size_t i = 0; i < LINE; i++) s->line[i] = (1 - NEWEST) * s->line[i] + here[i];
 }
 
+/* Gradients fell, or stayed, over a few check-ins in a row. */
+static bool has_line(const auto_state *s)
+{
+    return s->line[0] >= 2; /* three of them */
+}
+
+static bool in_noise(const auto_state *s)
+{
+    return s->seen >= 3 && !has_line(s);
+}
+
 /* Steps that a step of this lag costs. What it gains, it gains once the way is longer than the lag. */
 static double price_of(const auto_state *s, const tithe_view *v, double lag, double ahead)
 {
     const double n = s->line[0];
-    if (n < 2) return PRICE; /* less than three times */
+    if (!has_line(s)) return PRICE;
     const double x = s->line[1] / n, y = s->line[2] / n, xx = s->line[3] / n - x * x,
                  xy = s->line[4] / n - x * y, yy = s->line[5] / n - y * y;
     if (!(xx > 0)) return PRICE;
@@ -154,35 +169,60 @@ static void learn(auto_state *s, const tithe_view *v)
         m = fmin(M_MAX, fmax(s->behind, 0) / s->descent / s->expected);
     else if (s->behind > 0)
         m = M_MAX; /* nothing is gained while something waits */
+    const double was = s->m;
     s->m = fmax(M_MIN, 1 + (m - 1) / (1 + 4 * doubt));
+    const bool gains = s->descent > sqrt(independent * s->descent_error); /* for all that is known */
+    if (!gains) s->m = fmax(s->m, was);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------- */
 
-/* Seconds to the end, if this setting is taken where the model is `behind` steps behind. */
-static double seconds_to_go(const auto_state *s, const tithe_view *v, size_t place, double ahead,
-                            double behind)
+/* Steps to go, how many the model is behind, and the seconds of a dense step over its cheapest collective. */
+typedef struct way {
+    double ahead, behind, dense;
+} way;
+
+static way way_of(const tithe_view *v, double ahead, double behind)
+{
+    way w = {.ahead = ahead, .behind = behind, .dense = INFINITY};
+    for (size_t i = 0; i < v->count; i++)
+        if (v->settings[i].whole) w.dense = fmin(w.dense, v->seconds[i]);
+    return w;
+}
+
+/* Ahead of dense soon, even if a step of lag costs a whole one: it costs at once, and what it gains comes late. */
+static bool pays_soon(const tithe_view *v, size_t place, double lag, const way *w)
+{
+    const double steps = SOON * w->ahead;
+    return !(v->settings[place].waits > 0) ||
+           v->seconds[place] * (steps + lag - w->behind) <= w->dense * steps;
+}
+
+/* Seconds to the end, if this setting is taken. */
+static double seconds_to_go(const auto_state *s, const tithe_view *v, size_t place, const way *w)
 {
     const double lag = lag_of(s, v, place);
-    const double price = price_of(s, v, lag, ahead);
-    const double steps = fmax(ahead + price * (lag - behind), ahead / 4) + FLOOR * lag * lag / ahead;
+    if (!pays_soon(v, place, lag, w)) return INFINITY;
+    const double price = price_of(s, v, lag, w->ahead), floor = in_noise(s) ? FLOOR_IN_NOISE : FLOOR;
+    const double steps =
+        fmax(w->ahead + price * (lag - w->behind), w->ahead / 4) + floor * lag * lag / w->ahead;
     return v->seconds[place] * steps * (v->settings[place].waits > 0 ? 1 : 1 - EVEN);
 }
 
 /* Of settings that send all numbers and are about even, the one that is least late: that is known less well than what a step takes. */
-static size_t soonest(const auto_state *s, const tithe_view *v, double ahead, double behind)
+static size_t soonest(const auto_state *s, const tithe_view *v, const way *w)
 {
     size_t best = 0;
     double least = INFINITY, lag = INFINITY;
     for (size_t i = 0; i < v->count; i++) {
-        const double here = seconds_to_go(s, v, i, ahead, behind);
+        const double here = seconds_to_go(s, v, i, w);
         if (here < least) best = i;
         least = fmin(least, here);
     }
     for (size_t i = 0; i < v->count && v->settings[best].waits <= 0; i++) {
-        const double here = seconds_to_go(s, v, i, ahead, behind), late = lag_of(s, v, i);
+        const double here = seconds_to_go(s, v, i, w), late = lag_of(s, v, i);
         if (v->settings[i].waits > 0 || here > (1 + EVEN) * least) continue;
-        if (late > lag || (late == lag && here >= seconds_to_go(s, v, best, ahead, behind))) continue;
+        if (late > lag || (late == lag && here >= seconds_to_go(s, v, best, w))) continue;
         best = i;
         lag = late;
     }
@@ -232,21 +272,21 @@ static void steer(void *state, const tithe_view *v, tithe_order *order)
 {
     auto_state *s = state;
     if (v->step > 0 && v->fresh) learn(s, v);
-    const double ahead = v->step + AHEAD, behind = v->step > 0 ? lag_of(s, v, v->now) : 0;
-    const size_t best = soonest(s, v, ahead, behind);
+    const way w = way_of(v, v->step + AHEAD, v->step > 0 ? lag_of(s, v, v->now) : 0);
+    const size_t best = soonest(s, v, &w);
     const bool first = v->step == 0;
-    if (first || seconds_to_go(s, v, best, ahead, behind) <
-                     (1 - worth(s, v)) * seconds_to_go(s, v, v->now, ahead, behind)) {
+    if (first || seconds_to_go(s, v, best, &w) < (1 - worth(s, v)) * seconds_to_go(s, v, v->now, &w)) {
         order->take = best;
         if (!first && !v->fresh) note_change(s, v);
-        explain(s, v, behind, order);
+        explain(s, v, w.behind, order);
     }
     order->settled = is_settled(s, v, order->take);
 }
 
 static size_t hindsight(const void *state, const tithe_view *v)
 {
-    return soonest(state, v, fmax(1, v->step), 0);
+    const way w = way_of(v, fmax(1, v->step), 0);
+    return soonest(state, v, &w);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------- */

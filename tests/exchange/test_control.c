@@ -216,6 +216,50 @@ static void a_later_start_checks_in_like_an_early_one(void **state)
     tithe_exchange_free(later);
 }
 
+static double dense_seconds(const exchange_control *c)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < c->settings.count; i++)
+        if (c->settings.all[i].whole) least = fmin(least, c->seconds[i]);
+    return least;
+}
+
+/* Check-ins take 3 % of the time, and 2 % of what dense steps would take: all but the first, which looks at what waits as soon as there is
+ * something to be seen. */
+static void check_ins_are_paid_for(void **state)
+{
+    (void)state;
+    enum { MANY = 16, LONG = 300 };
+    static float update[N];
+    unsigned more = 0;
+    tithe_comm comm = ranks_here(MANY);
+    for (double bandwidth = 1e6; bandwidth < 1e10; bandwidth *= 4) {
+        const tithe_link link = {.latency = 1e-4, .bandwidth = bandwidth};
+        tithe_exchange *ex = exchange_of(&comm, "tuner=auto");
+        tithe_error error = {0};
+        expect(!tithe_exchange_tell_link(ex, &link, 5e-5, &error), "%s", error.text);
+        double spent = 0, took = 0, dense = 0;
+        unsigned met = 0;
+        for (unsigned k = 0; k < LONG; k++) {
+            const exchange_control *c = ex->control;
+            const bool waits = c->settings.all[c->now].waits > 0;
+            const double own = c->seconds[c->now], other = dense_seconds(c);
+            took += own;
+            dense += other;
+            step(ex, k, false, update, NULL);
+            if (!c->checked) continue;
+            spent += ti_control_seconds(ex, &link);
+            if (met++ == 0 && waits) continue;
+            expect(spent <= 0.03 * (took + own) && spent <= 0.02 * (dense + other), /* to a step */
+                   "step %u at %g bytes/s: check-ins took %g s of %g, and dense steps %g", k, bandwidth,
+                   spent, took, dense);
+        }
+        more += met > 2;
+        tithe_exchange_free(ex);
+    }
+    expect(more > 2, "more than two check-ins on %u links", more);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost),
@@ -223,6 +267,7 @@ int main(void)
                                        cmocka_unit_test(nothing_waits_at_level_one),
                                        cmocka_unit_test(no_signs_under_momentum),
                                        cmocka_unit_test(numbers_come_back),
-                                       cmocka_unit_test(a_later_start_checks_in_like_an_early_one)};
+                                       cmocka_unit_test(a_later_start_checks_in_like_an_early_one),
+                                       cmocka_unit_test(check_ins_are_paid_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

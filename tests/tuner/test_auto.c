@@ -1,5 +1,6 @@
 /* test_auto.c - the rule of `auto`, asked directly: dense where dense is fastest, less where the link is slow, more where nothing is gained while
- * something waits; two settings that are about even, and a link that goes to and fro, do not make it do so. */
+ * something waits, and no less while that is not known to have changed; two settings that are about even, and a link that goes to and fro,
+ * do not make it do so. */
 #include <math.h>
 
 #include "support.h"
@@ -148,6 +149,87 @@ static void lag_costs_more_where_nothing_falls(void **state)
     expect(more > 2, "the same level on all but %u links", more);
 }
 
+/* Level after 200 steps whose descents are noise, with nothing to be seen of what is late. */
+static double level_in_noise(double bandwidth)
+{
+    world w;
+    world_open(&w);
+    link(&w, 1e-4, bandwidth);
+    ask(&w, 0, false);
+    for (uint32_t step = 5; step <= 200; step += 5) {
+        see(&w, N / 10.0, step % 2 ? 1 : -1, -1e-3);
+        ask(&w, step, true);
+    }
+    w.tuner->close(w.state);
+    return w.settings[w.view.now].keep;
+}
+
+/* Where descents are noise, a lag that is long beside the way is not taken for what it is where gradients fall. */
+static void noise_makes_careful(void **state)
+{
+    (void)state;
+    unsigned more = 0;
+    for (int i = 0; i < 10; i++) {
+        const double bandwidth = ldexp(1e4, i);
+        const double noise = level_in_noise(bandwidth), falls = level_under(1, bandwidth);
+        expect(noise >= falls, "keep %g in noise, %g where gradients fall", noise, falls);
+        more += noise > falls;
+    }
+    expect(more > 2, "the same level on all but %u links", more);
+}
+
+/* More was sent because nothing was gained. While nobody can be sure that anything is, it stays; once steps gain, less will do. */
+static void what_was_learned_is_kept_in_noise(void **state)
+{
+    (void)state;
+    world w;
+    world_open(&w);
+    link(&w, 1e-4, 1e6);
+    uint32_t step = 0;
+    ask(&w, step, false);
+    for (step = 10; step <= 40; step += 10) {
+        see(&w, N / 10.0, -1e-9, 1);
+        ask(&w, step, true);
+    }
+    const double learned = w.settings[w.view.now].keep;
+    for (; step <= 100; step += 5) {
+        see(&w, N / 10.0, step % 2 ? 1 : -1, -1e-3);
+        ask(&w, step, true);
+        const double now = w.settings[w.view.now].keep;
+        expect(now >= learned / 2, "keep falls from %g to %g in step %u", learned, now, step);
+    }
+    for (; step <= 200; step += 5) {
+        see(&w, N / 10.0, 1, 1e-3);
+        ask(&w, step, true);
+    }
+    expect(w.settings[w.view.now].keep < learned / 2, "keep stays %g where steps gain",
+           w.settings[w.view.now].keep);
+    w.tuner->close(w.state);
+}
+
+/* What is late is ahead of dense after half of the way, even if a step of lag costs a step. Here all ranks get what all of them send, so only
+ * what is very late is faster at all. */
+static void what_is_late_pays_soon(void **state)
+{
+    (void)state;
+    unsigned late = 0;
+    for (int i = 0; i < 100; i++) {
+        world w;
+        world_open(&w);
+        for (unsigned k = 1; k < COUNT; k++) w.settings[k].bytes *= 64;
+        link(&w, 1e-4, 1e7 * pow(1.12, i));
+        const size_t take = ask(&w, 0, false);
+        const double half = 20,
+                     lag = take ? 0.1 / (2 * w.settings[take].keep) : 0; /* a tenth of all numbers */
+        expect(w.seconds[take] * (half + lag) <= w.seconds[0] * half * (1 + 1e-9),
+               "link %d: %g steps late, for %g seconds in place of %g", i, lag, w.seconds[take],
+               w.seconds[0]);
+        late += take > 0;
+        w.tuner->close(w.state);
+    }
+    expect(late > 20 && late < 100, "late on %u of 100 links", late);
+}
+
 /* A link that moves around the point where two settings are even: few changes. One that moves far is followed. */
 static void it_does_not_flap(void **state)
 {
@@ -211,9 +293,13 @@ static void numbers_come_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slower_links_get_less), cmocka_unit_test(what_waits_too_long_is_sent),
-        cmocka_unit_test(lag_costs_more_where_nothing_falls), cmocka_unit_test(it_does_not_flap),
-        cmocka_unit_test(numbers_come_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slower_links_get_less),
+                                       cmocka_unit_test(what_waits_too_long_is_sent),
+                                       cmocka_unit_test(lag_costs_more_where_nothing_falls),
+                                       cmocka_unit_test(it_does_not_flap),
+                                       cmocka_unit_test(noise_makes_careful),
+                                       cmocka_unit_test(what_was_learned_is_kept_in_noise),
+                                       cmocka_unit_test(what_is_late_pays_soon),
+                                       cmocka_unit_test(numbers_come_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

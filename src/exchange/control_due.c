@@ -1,0 +1,80 @@
+/* control_due.c - what a check-in takes, and when the next one is due: they are paid for with a small share of the time. */
+#include <math.h>
+
+#include "coll/coll.h"
+#include "exchange/control.h"
+
+static const double SHARE = 0.03, /* of the time so far, */
+    SHARE_OF_DENSE = 0.02;        /* and of the time that dense steps would have taken */
+enum { APART = 5, GROWS = 8 }; /* steps between two of them: at least so many, and one part of all so far */
+
+/* ---- what it takes ------------------------------------------------------------------------------------------ */
+
+const tithe_collective *ti_control_collective(void)
+{
+    return &ti_coll_direct; /* two rounds, whatever the number of ranks */
+}
+
+static double seconds_on(const tithe_exchange *ex, const tithe_link *link)
+{
+    tithe_rounds rounds;
+    tithe_rounds_start(&rounds);
+    if (ex->config.comm->size > 1)
+        ti_control_collective()->reduce_rounds(ex->config.comm->size, SEEN, &rounds);
+    return tithe_rounds_seconds(&rounds, link);
+}
+
+double ti_control_seconds(const tithe_exchange *ex, const tithe_link *link)
+{
+    return ex->control->checked ? seconds_on(ex, link) : 0;
+}
+
+double ti_control_cost(const tithe_exchange *ex)
+{
+    const tithe_link *link = &ex->control->link;
+    return ti_link_is_known(link) ? seconds_on(ex, link) : 0;
+}
+
+/* ---- when the next one is due ------------------------------------------------------------------------------- */
+
+/* The place of dense over its cheapest collective; as many as there are: nobody sends gradients whole here. */
+static size_t place_of_dense(const exchange_control *c)
+{
+    size_t place = c->settings.count;
+    double least = INFINITY;
+    for (size_t i = 0; i < c->settings.count; i++) {
+        if (!c->settings.all[i].whole || !(c->seconds[i] < least)) continue;
+        place = i;
+        least = c->seconds[i];
+    }
+    return place;
+}
+
+/* Steps of so many seconds until `spent` is no more than a share of them and those before. */
+static double steps_until(double spent, double share, double so_far, double seconds)
+{
+    return fmin((spent / share - so_far) / (seconds > 0 ? seconds : 1), 1e6);
+}
+
+/* Where steps are much faster than dense ones their own time is the limit, and where little is won that of dense is. */
+static double steps_to_pay(const exchange_control *c, double cost)
+{
+    const double own = steps_until(c->spent + cost, SHARE, c->took, c->seconds[c->now]);
+    const size_t dense = place_of_dense(c);
+    if (dense == c->settings.count) return own;
+    return fmax(own, steps_until(c->spent + cost, SHARE_OF_DENSE, c->so_far[dense], c->seconds[dense]));
+}
+
+void ti_control_plan(tithe_exchange *ex, unsigned look)
+{
+    exchange_control *c = ex->control;
+    const double step = c->seconds[c->now], grown = (double)ex->step / GROWS;
+    const bool watches = c->live && !c->told; /* the link, which nobody else does */
+    double apart = fmax(fmax(APART, grown), steps_to_pay(c, ti_control_cost(ex)));
+    /* at the start most is to be learned, if anything is late */
+    if (!c->looked && (watches || c->settings.all[c->now].waits > 0)) apart = 2;
+    if (look) apart = look;
+    const double half_a_second = 0.5;
+    if (c->settled && watches) apart = fmax(apart, fmin(half_a_second / (step > 0 ? step : 1), 1e6));
+    c->next = c->settled && !watches ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
+}
