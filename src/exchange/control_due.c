@@ -71,8 +71,9 @@ void ti_control_plan(tithe_exchange *ex, unsigned look)
     const double step = c->seconds[c->now], grown = (double)ex->step / GROWS;
     const bool watches = c->live && !c->told; /* the link, which nobody else does */
     double apart = fmax(fmax(APART, grown), steps_to_pay(c, ti_control_cost(ex)));
-    /* at the start most is to be learned, if anything is late */
-    if (!c->looked && (watches || c->settings.all[c->now].waits > 0)) apart = 2;
+    const bool curious = watches || c->tuner->explores || c->settings.all[c->now].waits > 0;
+    if (!c->looked && curious)
+        apart = 2; /* at the start most is to be learned, where there is something to see */
     if (look) apart = look;
     const double half_a_second = 0.5;
     if (c->settled && watches) apart = fmax(apart, fmin(half_a_second / (step > 0 ? step : 1), 1e6));
