@@ -86,6 +86,7 @@ typedef struct maker {
     tithe_error why_not;                       /* what was wrong with the first setting that has one; */
     bool spare;                                /* settings without one are added */
     const setting_range *range;
+    double entries; /* of the level that is being added; all numbers have none */
 } maker;
 
 static bool grow(maker *m)
@@ -153,6 +154,13 @@ static tithe_status add(maker *m, const char *codec, const tithe_scheme *scheme,
     return status;
 }
 
+/* Under a leader a step has the entries of one rank, and each has to wait for its turn: with fewer than a fourth of the ranks the loss swings, and what is
+ * behind points now here and now there, so that nobody sees it (docs/auto.md). */
+static bool has_enough(const maker *m, const tithe_scheme *scheme)
+{
+    return !scheme->forms || m->range->shares_alone || 4 * m->entries >= m->ex->config.comm->size;
+}
+
 /* Gathering frames that are longer together than two vectors is never worth it, and a vector that is cut is one that is sent
  * both ways. */
 static bool is_worth_a_try(const maker *m, const tithe_scheme *scheme, bool all)
@@ -160,7 +168,8 @@ static bool is_worth_a_try(const maker *m, const tithe_scheme *scheme, bool all)
     const tithe_exchange *ex = m->ex;
     if (scheme->whole || (m->range->shares_alone && scheme->back)) return false;
     if (scheme->integers) return all && (ex->config.comm->aggregator || m->needs_switch);
-    return all ? scheme->cuts || (scheme->gathers && ex->config.comm->size == 2) : !scheme->cuts;
+    return all ? scheme->cuts || (scheme->gathers && ex->config.comm->size == 2)
+               : !scheme->cuts && has_enough(m, scheme);
 }
 
 static tithe_status add_all(maker *m, const char *codec, bool all, bool dense, tithe_error *error)
@@ -204,6 +213,7 @@ static tithe_status add_levels(maker *m, const char *codec, bool even, tithe_err
         if ((keep >= 1 && !m->range->shares_alone) || (even && keep > EVEN_MAX)) continue;
         char text[TITHE_SETTING_TEXT];
         write_level(codec, keep, text, sizeof text);
+        m->entries = keep * n;
         status = add_all(m, text, false, false, error);
     }
     return status;

@@ -36,13 +36,12 @@
 
 enum { LOW, HIGH };
 static const tithe_param params[] = {
-    [LOW] =
-        {.name = "low",
-         .doc =
-             "lowest share of the numbers that may be sent; 1 (and high=1): all of them, in every step",
-         .fallback = 1e-5,
-         .min = 1e-9,
-         .max = 1},
+    [LOW] = {.name = "low",
+             .doc =
+                 "lowest share of the numbers that may be sent; 1 (and high=1): all of them, in every step",
+             .fallback = 1e-5,
+             .min = 1e-9,
+             .max = 1},
     [HIGH] = {.name = "high",
               .doc = "highest share, short of all of them",
               .fallback = 0.25,

@@ -159,6 +159,26 @@ static void no_signs_under_momentum(void **state)
            sparse[1]);
 }
 
+/* The least that a leader may send grows with the number of ranks; without one there is no such limit. */
+static void leaders_send_enough(void **state)
+{
+    (void)state;
+    for (unsigned ranks = 4; ranks <= 64; ranks *= 4) {
+        tithe_comm comm = ranks_here(ranks);
+        tithe_exchange *ex = exchange_of(&comm, "tuner=auto;codec=topk");
+        const setting_list *list = &ex->control->settings;
+        double led = INFINITY, other = INFINITY;
+        for (size_t i = 0; i < list->count; i++) {
+            const double entries = list->all[i].keep * N;
+            double *least = strstr(list->all[i].options, "artopk") ? &led : &other;
+            if (entries < *least) *least = entries;
+        }
+        expect(led >= ranks / 4 && led < 3 * (ranks / 4) + 1 && other < 2,
+               "%u ranks: at least %g under a leader, %g without", ranks, led, other);
+        tithe_exchange_free(ex);
+    }
+}
+
 /* Numbers that no run writes are refused; those of a run bring back its setting. */
 static void numbers_come_back(void **state)
 {
@@ -267,6 +287,7 @@ int main(void)
                                        cmocka_unit_test(refused_steps_are_no_steps),
                                        cmocka_unit_test(nothing_waits_at_level_one),
                                        cmocka_unit_test(no_signs_under_momentum),
+                                       cmocka_unit_test(leaders_send_enough),
                                        cmocka_unit_test(numbers_come_back),
                                        cmocka_unit_test(a_later_start_checks_in_like_an_early_one),
                                        cmocka_unit_test(check_ins_are_paid_for)};
