@@ -24,7 +24,8 @@
  * over the loss that a step gains it is a number of steps. Divided by tau it is m, by which all tau are multiplied. Where the
  * loss no longer falls because of what is late, m grows until more is sent. A measurement counts as far as it is sure, and while nobody
  * can be sure that steps gain anything, m does not fall: of a quotient whose denominator is lost in the noise, what is sure is that it
- * is not small. Where descents are noise nothing shows what lag gains or costs either, so one that is long beside the way costs more. */
+ * is not small. Where descents are noise nothing shows what lag gains or costs either, so one that is long beside the way costs more;
+ * and mini-batches took a fifth more steps with each level of top-k from 1 to 10 %, so a small gain is none (docs/pytorch.md). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ static const double AHEAD = 40, /* steps that are always to come */
     PRICE = 0.25,               /* c: steps that one step of lag costs at least, */
     FLOOR = 0.05,               /* d: and what its square does, over the steps to come, */
     FLOOR_IN_NOISE = 0.5,       /* and where nobody can see what lag gains */
+    IN_NOISE = 0.2,             /* steps more that all takes there which waits, however little of it */
     SOON = 0.5,                 /* share of the way after which what is late must be ahead of dense */
     STAY = 0.05,                /* what another setting must gain, */
     STAY_MAX = 0.4,             /* and after many changes, each of which doubles it */
@@ -205,7 +207,8 @@ static double seconds_to_go(const auto_state *s, const tithe_view *v, size_t pla
     const double price = price_of(s, v, lag, w->ahead), floor = in_noise(s) ? FLOOR_IN_NOISE : FLOOR;
     const double steps =
         fmax(w->ahead + price * (lag - w->behind), w->ahead / 4) + floor * lag * lag / w->ahead;
-    return v->seconds[place] * steps * (v->settings[place].waits > 0 ? 1 : 1 - EVEN);
+    const double waiting = in_noise(s) ? 1 + IN_NOISE : 1;
+    return v->seconds[place] * steps * (v->settings[place].waits > 0 ? waiting : 1 - EVEN);
 }
 
 /* Of settings that send all numbers and are about even, the one that is least late: that is known less well than what a step takes. */

@@ -164,6 +164,32 @@ static double level_in_noise(double bandwidth)
     return w.settings[w.view.now].keep;
 }
 
+/* The share that is sent after 200 steps where nearly all of a step is latency, and the best that can be won is an eighth of it. */
+static double level_for_an_eighth(bool noise)
+{
+    world w;
+    world_open(&w);
+    link(&w, 1e-2, 8.0 * N / 3e-3);
+    ask(&w, 0, false);
+    for (uint32_t step = 5; step <= 200; step += 5) {
+        const double descent = 1.0 / step / step, keep = w.settings[w.view.now].keep;
+        if (noise)
+            see(&w, N / 10.0, step % 2 ? 1 : -1, -1e-3);
+        else
+            see(&w, N / 10.0, descent, descent * 0.1 / (2 * keep));
+        ask(&w, step, true);
+    }
+    w.tuner->close(w.state);
+    return w.settings[w.view.now].keep;
+}
+
+static void a_small_gain_is_none_in_noise(void **state)
+{
+    (void)state;
+    const double noise = level_for_an_eighth(true), falls = level_for_an_eighth(false);
+    expect(noise == 1 && falls < 1, "keep %g in noise, %g where gradients fall", noise, falls);
+}
+
 /* Where descents are noise, a lag that is long beside the way is not taken for what it is where gradients fall. */
 static void noise_makes_careful(void **state)
 {
@@ -298,6 +324,7 @@ int main(void)
                                        cmocka_unit_test(lag_costs_more_where_nothing_falls),
                                        cmocka_unit_test(it_does_not_flap),
                                        cmocka_unit_test(noise_makes_careful),
+                                       cmocka_unit_test(a_small_gain_is_none_in_noise),
                                        cmocka_unit_test(what_was_learned_is_kept_in_noise),
                                        cmocka_unit_test(what_is_late_pays_soon),
                                        cmocka_unit_test(numbers_come_back)};
