@@ -86,7 +86,8 @@ typedef struct maker {
     tithe_error why_not;                       /* what was wrong with the first setting that has one; */
     bool spare;                                /* settings without one are added */
     const setting_range *range;
-    double entries; /* of the level that is being added; all numbers have none */
+    double entries;     /* of the level that is being added; all numbers have none */
+    bool asks_for_part; /* the caller, by a codec or by a scheme that is not dense */
 } maker;
 
 static bool grow(maker *m)
@@ -276,22 +277,20 @@ static const char *named(const char *name)
     return name && strcmp(name, "auto") != 0 ? name : NULL;
 }
 
-/* Spare settings alone are none that were asked for; nor is dense, where a scheme or a codec was named and all of its levels are left out. */
+/* Spare settings alone are none that were asked for; nor is dense, where something else was and all of its levels are left out. */
 static tithe_status expect_some(const maker *m, const tithe_exchange_config *config, tithe_error *error)
 {
-    const bool named_one = m->only_scheme || !ti_exchange_sums_whole(config->codec);
-    for (size_t i = 0; i < m->list->count; i++) {
-        const tithe_setting *s = &m->list->all[i];
-        const bool dense_alone = s->whole && named_one && m->range->low >= 1 &&
-                                 !(m->only_scheme && strcmp(m->only_scheme, "dense") == 0);
-        if (!s->spare && !dense_alone) return TITHE_OK;
-    }
+    const bool no_levels = m->asks_for_part && m->range->low >= 1;
+    for (size_t i = 0; i < m->list->count; i++)
+        if (!m->list->all[i].spare && !(no_levels && m->list->all[i].whole)) return TITHE_OK;
     const char *why = m->why_not.code ? m->why_not.text : NULL;
     if (!why && m->needs_switch) why = m->needs_switch->refuse(config);
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);
     return ti_fail(
         error, TITHE_E_SPEC, 0,
-        "There is no way to send %s like this: leave `scheme`, `collective` and levels to the tuner.",
+        no_levels ? "There is no way to send all of %s like this: leave `scheme` to the tuner, or "
+                    "take a lower low=."
+                  : "There is no way to send %s like this: leave `scheme` and `collective` to the tuner.",
         tithe_codec_spec(config->codec));
 }
 
@@ -304,8 +303,12 @@ tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_con
                .range = range,
                .only_scheme = named(config->scheme),
                .only_collective = named(config->collective)};
-    for (const tithe_scheme *const *s = tithe_schemes(); *s && m.only_scheme; s++)
-        if ((*s)->integers && strcmp(m.only_scheme, (*s)->name) == 0) m.needs_switch = *s;
+    m.asks_for_part = !ti_exchange_sums_whole(codec);
+    for (const tithe_scheme *const *s = tithe_schemes(); *s && m.only_scheme; s++) {
+        if (strcmp(m.only_scheme, (*s)->name) != 0) continue;
+        if ((*s)->integers) m.needs_switch = *s;
+        if (!(*s)->whole) m.asks_for_part = true;
+    }
     *list = (setting_list){0};
     tithe_status status = add_all(&m, "all|raw", true, true, error);
     if (!status) status = ti_exchange_sums_whole(codec) ? add_codecs(&m, error) : add_codec(&m, codec, error);
