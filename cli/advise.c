@@ -145,11 +145,12 @@ static void fill(advise *a)
 }
 
 /* A scheme in which all ranks send what one of them selected gives other steps, one with a server wants a second codec for the way
- * back, and what waits goes in frames that are whole. */
+ * back, one whose switch adds needs a switch, and what waits goes in frames that are whole. */
 static bool can_take(const advise_row *row, const char *name)
 {
     const tithe_scheme *scheme;
-    if (tithe_scheme_find(name, &scheme, NULL, NULL) || scheme->led || scheme->served) return false;
+    if (tithe_scheme_find(name, &scheme, NULL, NULL)) return false;
+    if (scheme->led || scheme->served || scheme->integers) return false;
     return !row->late || !scheme->cuts;
 }
 

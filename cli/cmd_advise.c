@@ -252,7 +252,7 @@ static void print_row(const advise *a, const advise_row *row)
     char times[24] = "-", right[24] = "-";
     if (row->reached) snprintf(times, sizeof times, "%.3g x", better);
     if (!isnan(row->accuracy)) snprintf(right, sizeof right, "%.2f %%", 100 * row->accuracy);
-    printf("%s %-17s %-28s %-8s %8s %10s %12s %9s %9s\n", row == &a->rows[a->best] ? ">" : " ", row->name,
+    printf("%s %-17s %-33s %-8s %8s %10s %12s %9s %9s\n", row == &a->rows[a->best] ? ">" : " ", row->name,
            row->codec, row->scheme ? row->scheme : "auto", text_group(row->steps).text,
            text_bytes(row->bytes).text, row->reached ? amount_of(a, row).text : "not reached", times, right);
 }
@@ -270,7 +270,7 @@ static void print_answer(const advise *a)
     else
         printf("; a message costs %s\n", a->price);
     printf("until the loss is %.5g, which dense messages reach:\n\n", a->target);
-    printf("  %-17s %-28s %-8s %8s %10s %12s %9s %9s\n", "", "codec", "scheme", "steps", "sent",
+    printf("  %-17s %-33s %-8s %8s %10s %12s %9s %9s\n", "", "codec", "scheme", "steps", "sent",
            a->has_link ? "time" : "cost", "better", "right");
     for (size_t i = 0; i < a->count; i++) print_row(a, &a->rows[i]);
     printf("\n");

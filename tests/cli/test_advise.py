@@ -44,7 +44,7 @@ def answers():
         check(names[0] == "dense" and len(set(names)) == len(names) >= 8, f"{what}: rows {names}")
         for row in answer["rows"]:
             check(set(row) >= {"codec", "scheme", "bytes", "seconds", "steps", "reached", "accuracy", "cost", "command"}, f"{what}: keys {set(row)}")
-            check(row["steps"] > 0 and row["bytes"] > 0, f"{what}: {row}")
+            check(row["steps"] > 0 and row["bytes"] > 0 and row["scheme"] != "switch", f"{what}: {row}")  # nobody said that there is one
         check(answer["rows"][0]["reached"], f"{what}: dense does not get there")
         check(set(answer["recommended"]) >= {"command", "reason", "codec", "beats_dense"}, f"{what}: {answer['recommended']}")
         check(answer["recommended"]["reason"].count(". ") == 0, f"{what}: more than a sentence: {answer['recommended']['reason']}")
