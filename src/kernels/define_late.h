@@ -3,6 +3,8 @@
 #ifndef KERNELS_DEFINE_LATE_H
 #define KERNELS_DEFINE_LATE_H
 
+#include <string.h>
+
 #include "kernels/define_sums.h"
 #include "kernels/kernels.h"
 
@@ -12,6 +14,14 @@ static inline double define_fold_wide(double lane[WIDE_LANES])
 {
     for (int j = 0; j < LANES; j++) lane[j] += lane[j + LANES];
     return define_fold(lane);
+}
+
+/* The end of a vector, for those who take all lanes at once: zeros add nothing. */
+static inline const float *padded_wide(const float *x, size_t n, float room[WIDE_LANES])
+{
+    memset(room, 0, WIDE_LANES * sizeof *room);
+    memcpy(room, x, n * sizeof *x);
+    return room;
 }
 
 static inline void define_drift(float *before, const float *now, size_t n, double sums[2])

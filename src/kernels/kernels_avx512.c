@@ -97,14 +97,6 @@ static double avx512_sum_below(const float *x, size_t n, float limit, size_t *ot
     return fold(low, high);
 }
 
-/* The end of a vector, as above, of two registers. */
-static const float *padded_wide(const float *x, size_t n, float *room)
-{
-    memset(room, 0, WIDE_LANES * sizeof *room);
-    memcpy(room, x, n * sizeof *x);
-    return room;
-}
-
 static double fold_wide(const __m512d sum[4])
 {
     return fold(_mm512_add_pd(sum[0], sum[2]), _mm512_add_pd(sum[1], sum[3]));

@@ -64,13 +64,6 @@ static double avx2_sum_squares(const float *x, size_t n)
 }
 
 /* Thirty-two lanes: eight registers. */
-static inline const float *padded_wide(const float *x, size_t n, float room[WIDE_LANES])
-{
-    memset(room, 0, WIDE_LANES * sizeof *room);
-    memcpy(room, x, n * sizeof *x);
-    return room;
-}
-
 static inline double fold_wide(__m256d sum[8])
 {
     for (int q = 0; q < 4; q++) sum[q] = _mm256_add_pd(sum[q], sum[q + 4]);
