@@ -35,7 +35,10 @@ static const char *one_over_L(const trial *t)
 /* One that every rank selects from by itself. */
 static trial *apart(const char *scheme, const char *feedback, unsigned workers, uint64_t steps)
 {
-    trial *t = led("gen:dense:rows=300,features=200,heterogeneity=5", "topk:k=1", workers, steps);
+    /* Each owner of a part answers with one entry at least: here one owns all of it. */
+    const char *data = strcmp(scheme, "shards") == 0 ? "gen:dense:rows=300,features=60,heterogeneity=5"
+                                                     : "gen:dense:rows=300,features=200,heterogeneity=5";
+    trial *t = led(data, "topk:k=1", workers, steps);
     t->o.scheme = scheme;
     t->o.feedback = feedback;
     return t;
