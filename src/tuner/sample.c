@@ -29,7 +29,7 @@ static void take_sample(const tithe_tuner_call *call, size_t size, uint32_t *key
     const forming *f = call->forming; /* nobody was here before */
     for (size_t i = 0; i < size; i++) {
         const uint64_t begin = (uint64_t)i * call->n / size, end = (uint64_t)(i + 1) * call->n / size;
-        const size_t at = begin + rng_mix(i) % (end - begin);
+        const size_t at = (size_t)(begin + rng_mix(i) % (end - begin));
         const float x = f ? call->x[at] + f->gamma * f->g[at] : call->x[at];
         keys[i] = f32_bits(x) & 0x7fffffffu;
     }
