@@ -22,10 +22,12 @@
  *
  * How far the model really is behind can be measured: <g, e> is the loss that would be gained at once if nothing was kept, and
  * over the loss that a step gains it is a number of steps. Divided by tau it is m, by which all tau are multiplied. Where the
- * loss no longer falls because of what is late, m grows until more is sent. A measurement counts as far as it is sure, and while nobody
- * can be sure that steps gain anything, m does not fall: of a quotient whose denominator is lost in the noise, what is sure is that it
- * is not small. Where descents are noise nothing shows what lag gains or costs either, so one that is long beside the way costs more;
- * and mini-batches took a fifth more steps with each level of top-k from 1 to 10 %, so a small gain is none (docs/pytorch.md). */
+ * loss falls less because of what is late, m grows until more is sent. A measurement counts as far as it is sure. While nobody
+ * can be sure that steps gain anything m does not fall, and grows to 4 at most: of a quotient whose denominator is lost in the noise,
+ * what is sure is that it is not small, but not how large it is. (With momentum and mini-batches <g_t, u_(t-1)> is below 0 for most
+ * of a run in which the loss falls.) Where descents are noise nothing shows what lag gains or costs either, so one that is long
+ * beside the way costs more; and mini-batches took a fifth more steps with each level of top-k from 1 to 10 %, so a small gain is
+ * none (docs/pytorch.md). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,11 +61,13 @@ static const double AHEAD = 40, /* steps that are always to come */
     SOON = 0.5,                 /* share of the way after which what is late must be ahead of dense */
     STAY = 0.05,                /* what another setting must gain, */
     STAY_MAX = 0.4,             /* and after many changes, each of which doubles it */
+    RESTLESS_MAX = 4,           /* of these count, */
     FORGETS = 100,              /* steps after which that is forgotten */
-    EVEN = 0.03,                /* what is no difference, and what it is worth to send all numbers */
+    EVEN = 0.01,                /* what is no difference, */
+    ALL = 0.03,                 /* and what it is worth to send all numbers, and to send them as they are */
     GUESS = 0.1,  /* share of its entries that a gradient is made of, before anybody has looked */
     NEWEST = 0.3, /* weight of what was seen last */
-    M_MIN = 0.25, M_MAX = 100;
+    M_MIN = 0.25, M_IN_NOISE = 4, M_MAX = 100;
 
 enum { LINE = 6 };
 
@@ -173,7 +177,7 @@ static void learn(auto_state *s, const tithe_view *v)
     const double was = s->m;
     s->m = fmax(M_MIN, 1 + (m - 1) / (1 + 4 * doubt));
     const bool gains = s->descent > sqrt(independent * s->descent_error); /* for all that is known */
-    if (!gains) s->m = fmax(s->m, was);
+    if (!gains) s->m = fmax(was, fmin(s->m, M_IN_NOISE));
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------- */
@@ -191,12 +195,22 @@ static way way_of(const tithe_view *v, double ahead, double behind)
     return w;
 }
 
+static bool sends_all(const tithe_view *v, size_t place)
+{
+    return !(v->settings[place].waits > 0);
+}
+
 /* Ahead of dense soon, even if a step of lag costs a whole one: it costs at once, and what it gains comes late. */
 static bool pays_soon(const tithe_view *v, size_t place, double lag, const way *w)
 {
     const double steps = SOON * w->ahead;
-    return !(v->settings[place].waits > 0) ||
-           v->seconds[place] * (steps + lag - w->behind) <= w->dense * steps;
+    return sends_all(v, place) || v->seconds[place] * (steps + lag - w->behind) <= w->dense * steps;
+}
+
+/* Seconds of a step, as they count. */
+static double seconds_of(const tithe_view *v, size_t place)
+{
+    return v->seconds[place] * (sends_all(v, place) ? 1 - ALL : 1);
 }
 
 /* Seconds to the end, if this setting is taken. */
@@ -207,8 +221,7 @@ static double seconds_to_go(const auto_state *s, const tithe_view *v, size_t pla
     const double price = price_of(s, v, lag, w->ahead), floor = in_noise(s) ? FLOOR_IN_NOISE : FLOOR;
     const double steps =
         fmax(w->ahead + price * (lag - w->behind), w->ahead / 4) + floor * lag * lag / w->ahead;
-    const double waiting = in_noise(s) ? 1 + IN_NOISE : 1;
-    return v->seconds[place] * steps * (v->settings[place].waits > 0 ? waiting : 1 - EVEN);
+    return seconds_of(v, place) * steps * (!sends_all(v, place) && in_noise(s) ? 1 + IN_NOISE : 1);
 }
 
 /* Of settings that send all numbers and are about even, the one that is least late: that is known less well than what a step takes. */
@@ -221,9 +234,10 @@ static size_t soonest(const auto_state *s, const tithe_view *v, const way *w)
         if (here < least) best = i;
         least = fmin(least, here);
     }
-    for (size_t i = 0; i < v->count && v->settings[best].waits <= 0; i++) {
+    for (size_t i = 0; i < v->count && sends_all(v, best); i++) {
         const double here = seconds_to_go(s, v, i, w), late = lag_of(s, v, i);
-        if (v->settings[i].waits > 0 || here > (1 + EVEN) * least) continue;
+        const double even = v->settings[i].whole ? ALL : EVEN;
+        if (!sends_all(v, i) || here > (1 + even) * least) continue;
         if (late > lag || (late == lag && here >= seconds_to_go(s, v, best, w))) continue;
         best = i;
         lag = late;
@@ -231,12 +245,13 @@ static size_t soonest(const auto_state *s, const tithe_view *v, const way *w)
     return best;
 }
 
-/* Would nothing else be better even if nothing was late? */
+/* Would nothing else be taken even if nothing was late? Where all numbers are sent nobody looks how late they are: with 4 bits, the
+ * fewest there are, steps were as many as with 32 (docs/pytorch.md), and a look costs more than it could show. */
 static bool is_settled(const auto_state *s, const tithe_view *v, size_t place)
 {
-    if (!(lag_of(s, v, place) < 1)) return false;
+    if (!sends_all(v, place) && !(lag_of(s, v, place) < 1)) return false;
     for (size_t i = 0; i < v->count; i++)
-        if (v->seconds[i] < (1 - STAY) * v->seconds[place]) return false;
+        if (seconds_of(v, i) < (1 - STAY) * seconds_of(v, place)) return false;
     return true;
 }
 
@@ -260,13 +275,13 @@ static double worth(const auto_state *s, const tithe_view *v)
     const double since = v->step - s->changed, left = fmax(0, s->restless - since / FORGETS);
     double gain = STAY;
     if (v->fresh) return gain;
-    for (unsigned i = 1; i <= left; i++) gain *= 2;
+    for (unsigned i = 1; i <= fmin(left, RESTLESS_MAX); i++) gain *= 2;
     return fmin(gain, STAY_MAX);
 }
 
 static void note_change(auto_state *s, const tithe_view *v)
 {
-    s->restless = fmin(4, fmax(0, s->restless - (v->step - s->changed) / FORGETS) + 1);
+    s->restless = fmin(RESTLESS_MAX, fmax(0, s->restless - (v->step - s->changed) / FORGETS) + 1);
     s->changed = v->step;
 }
 
