@@ -1,4 +1,4 @@
-/* controller.c - what `tuner=auto` itself takes: steps of an exchange that it steers, and of one that has its setting from the start, in turns.
+/* controller.c - what `tuner=auto` itself takes: steps of an exchange that it steers, and of one that is told its setting, in turns.
  *
  *     build/tests/bench_controller [N [RANKS [STEPS [BANDWIDTH]]]]      numbers, ranks, steps, and bytes/s of a link of 1 ms
  *
@@ -60,11 +60,23 @@ static double step(tithe_exchange *ex, unsigned ranks, const float *g, size_t n,
     return now() - start;
 }
 
+/* What the other one would be with the setting that it has now. */
+static tithe_exchange *like(const tithe_exchange *led, tithe_comm *comm, unsigned ranks, const float *g,
+                            size_t n, float *update, tithe_steering *as)
+{
+    tithe_error error = {0};
+    tithe_exchange *fixed;
+    tithe_exchange_steering(led, as);
+    must(tithe_exchange_open(comm, as->options, n, &fixed, &error), &error);
+    for (unsigned k = 0; k < 5; k++) step(fixed, ranks, g, n, update);
+    return fixed;
+}
+
 static void measure(size_t n, unsigned ranks, unsigned steps, double bandwidth)
 {
     tithe_error error = {0};
     tithe_comm *comm;
-    tithe_exchange *led, *fixed;
+    tithe_exchange *led;
     float *g = malloc(n * ranks * sizeof *g), *update = malloc(n * sizeof *update);
     double *with = malloc(steps * sizeof *with), *without = malloc(steps * sizeof *without);
     if (!g || !update || !with || !without) exit(2);
@@ -75,26 +87,29 @@ static void measure(size_t n, unsigned ranks, unsigned steps, double bandwidth)
     must(tithe_exchange_tell_link(led, &link, 1e-8 * (double)n, &error), &error);
     for (unsigned k = 0; k < 20; k++) step(led, ranks, g, n, update);
     tithe_steering as = {.size = sizeof as};
-    tithe_exchange_steering(led, &as);
-    must(tithe_exchange_open(comm, as.options, n, &fixed, &error), &error);
-    for (unsigned k = 0; k < 5; k++) step(fixed, ranks, g, n, update);
+    tithe_exchange *fixed = like(led, comm, ranks, g, n, update, &as);
     double sum = 0;
-    const unsigned changes = as.changes;
+    unsigned changes = 0;
     for (unsigned k = 0; k < steps; k++) {
+        tithe_steering here = {.size = sizeof here};
+        tithe_exchange_steering(led, &here);
+        if (here.changes != as.changes) {
+            tithe_exchange_free(fixed);
+            fixed = like(led, comm, ranks, g, n, update, &as);
+            changes++;
+        }
         without[k] = step(fixed, ranks, g, n, update);
         const double took = step(led, ranks, g, n, update);
         with[k] = took - without[k];
         sum += with[k];
     }
-    tithe_exchange_steering(led, &as);
     const double each = median(with, steps) / ranks, one = median(without, steps) / ranks,
                  all = sum / steps / ranks;
     const double whole = one + GRADIENT * (double)n;
-    printf("%zu numbers, %s: a rank's step %.4g ms, with a gradient %.4g ms; the controller %.3g us, with "
-           "check-ins %.3g us: "
-           "%.2f %% and %.2f %%%s\n",
+    printf("%zu numbers, at last %s: a rank's step %.4g ms, with a gradient %.4g ms; the controller %.3g us, "
+           "with check-ins %.3g us: %.2f %% and %.2f %%; %u changes\n",
            n, as.options, 1e3 * one, 1e3 * whole, 1e6 * each, 1e6 * all, 100 * each / whole,
-           100 * all / whole, as.changes != changes ? "; it changed its mind meanwhile" : "");
+           100 * all / whole, changes);
     tithe_exchange_free(led);
     tithe_exchange_free(fixed);
     tithe_comm_free(comm);

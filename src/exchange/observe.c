@@ -13,6 +13,7 @@
 
 enum {
     BLOCK = 64,
+    LANES = 8,         /* sums that run side by side, so that a processor need not wait for one of them */
     LOOKS = 8,         /* steps before a check-in from which a rank looks back, */
     BACK = 1 << 14,    /* numbers that it looks at then, */
     CHECK_IN = 1 << 16 /* and at a check-in */
@@ -47,17 +48,28 @@ static size_t first_block(const sample *s, size_t begin)
     return block <= s->first ? s->first : s->first + (block - s->first + s->apart - 1) / s->apart * s->apart;
 }
 
+static double fold(const double lane[LANES])
+{
+    double sum = 0;
+    for (unsigned j = 0; j < LANES; j++) sum += lane[j];
+    return sum;
+}
+
 static void look_back(const exchange_control *c, control_rank *r, size_t n, const float *g, size_t begin,
                       size_t length)
 {
     const sample s = sample_of(n, c->step, BACK);
-    double sum = 0;
+    double lane[LANES] = {0};
     for (size_t block = first_block(&s, begin); block * BLOCK < begin + length; block += s.apart) {
         size_t from, to;
         if (!part_of_block(block, begin, length, &from, &to)) continue;
-        for (size_t i = from; i < to; i++) sum += (double)g[i - begin] * (double)c->before[i];
+        const float *now = g + (from - begin), *before = c->before + from;
+        const size_t count = to - from, whole = count - count % LANES;
+        for (size_t i = 0; i < whole; i += LANES)
+            for (size_t j = 0; j < LANES; j++) lane[j] += (double)now[i + j] * (double)before[i + j];
+        for (size_t i = whole; i < count; i++) lane[i - whole] += (double)now[i] * (double)before[i];
     }
-    r->gained += s.weight * sum;
+    r->gained += s.weight * fold(lane);
 }
 
 void ti_control_remember(tithe_exchange *ex, const float *update)
@@ -79,9 +91,12 @@ typedef struct kept {
     size_t begin, end; /* of the latter */
 } kept;
 
-static double kept_at(const kept *k, size_t i)
+/* Of [from, to), at most a block. */
+static void kept_in(const kept *k, size_t from, size_t to, double e[BLOCK])
 {
-    return (k->own ? (double)k->own[i] : 0) + (i >= k->begin && i < k->end ? (double)k->of_sums[i] : 0);
+    for (size_t i = from; i < to; i++) e[i - from] = k->own ? (double)k->own[i] : 0;
+    const size_t first = k->begin > from ? k->begin : from, last = k->end < to ? k->end : to;
+    for (size_t i = first; i < last; i++) e[i - from] += (double)k->of_sums[i];
 }
 
 typedef struct throw
@@ -103,26 +118,32 @@ static void look_closely(const exchange_control *c, control_rank *r, size_t n, c
 {
     const sample s = sample_of(n, c->step, CHECK_IN);
     const uint64_t salt = rng_mix(c->step ^ RNG_SILVER);
-    double g1 = 0, g2 = 0, x1 = 0, x2 = 0;
+    double g1[LANES] = {0}, g2[LANES] = {0}, x1[LANES] = {0}, x2[LANES] = {0};
     float *sketch_g = r->seen + SEEN_SKETCHES, *sketch_e = sketch_g + SKETCH;
     for (size_t block = first_block(&s, begin); block * BLOCK < begin + length; block += s.apart) {
         size_t from, to;
         if (!part_of_block(block, begin, length, &from, &to)) continue;
+        double e[BLOCK] = {0}, v[BLOCK] = {0}; /* what is behind the end adds nothing */
+        kept_in(k, from, to, e);
+        for (size_t i = from; i < to; i++) v[i - from] = (double)sent[i - begin];
+        for (size_t i = 0; i < BLOCK; i += LANES)
+            for (size_t j = 0; j < LANES; j++) {
+                const double x = e[i + j] + gamma * v[i + j];
+                g1[j] += fabs(v[i + j]);
+                g2[j] += v[i + j] * v[i + j];
+                x1[j] += fabs(x);
+                x2[j] += x * x;
+            }
         for (size_t i = from; i < to; i++) {
-            const double v = (double)sent[i - begin], e = kept_at(k, i), x = e + gamma * v;
             const throw t = throw_at(salt, i);
-            g1 += fabs(v);
-            g2 += v * v;
-            x1 += fabs(x);
-            x2 += x * x;
             sketch_g[t.group] += (float)(t.sign * (double)g[i - begin]);
-            sketch_e[t.group] += (float)(t.sign * e);
+            sketch_e[t.group] += (float)(t.sign * e[i - from]);
         }
     }
-    r->g1 += s.weight * g1;
-    r->g2 += s.weight * g2;
-    r->x1 += s.weight * x1;
-    r->x2 += s.weight * x2;
+    r->g1 += s.weight * fold(g1);
+    r->g2 += s.weight * fold(g2);
+    r->x1 += s.weight * fold(x1);
+    r->x2 += s.weight * fold(x2);
 }
 
 static kept kept_of(const tithe_exchange *ex, unsigned rank)
