@@ -14,6 +14,7 @@
 #include "base/sized.h"
 #include "base/spec.h"
 #include "coll/coll.h"
+#include "exchange/options.h"
 
 static const double MOVED = 0.1; /* of the time of a step: a link that is another one */
 
@@ -57,6 +58,7 @@ static tithe_status decide(tithe_exchange *ex, tithe_error *error)
     c->view.bandwidth = c->link.bandwidth;
     c->tuner->steer(c->state, &c->view, &order);
     c->settled = order.settled;
+    c->tries_again = false;
     c->view.fresh = false;
     const bool stays =
         order.take >= c->settings.count || (c->decided && order.take == c->now && order.trial == c->trial);
@@ -237,13 +239,30 @@ static bool decays(const tithe_exchange_config *config)
     return config->feedback->decay(params) != 1;
 }
 
+/* A scheme that there is, without parameters: those are for the tuner to choose. */
+static tithe_status refuse_scheme(const char *spec, tithe_error *error)
+{
+    const tithe_scheme *scheme;
+    double stated[TITHE_MAX_PARAMS];
+    if (!spec || strcmp(spec, "auto") == 0) return TITHE_OK;
+    const tithe_status status = tithe_scheme_find(spec, &scheme, stated, error);
+    for (unsigned i = 0; !status && scheme->params && scheme->params[i].name; i++)
+        if (!isnan(stated[i]))
+            return ti_fail(error, TITHE_E_SPEC, 0,
+                           "A tuner that steers chooses `%s`, too: take `scheme=%s` alone.",
+                           scheme->params[i].name, scheme->name);
+    return status;
+}
+
 tithe_status ti_control_refuse(const tithe_exchange_config *config, tithe_error *error)
 {
     const char *why = NULL;
-    if (config->feedback && config->feedback->keeps && !config->feedback->scaled)
-        why = "A tuner that steers keeps what is late: take `feedback=ec`, or leave it out.";
+    const tithe_status status = refuse_scheme(config->scheme, error);
+    if (status) return status;
+    if (config->feedback && config->feedback->keeps && !config->feedback->scaled) why = STEERED_KEEPS;
     if (!why && decays(config))
         why = "A tuner that steers lets nothing that is late fade: take `feedback=ec`, or leave it out.";
+    if (!why && config->leader) why = "A tuner that steers chooses the leader, too: leave `leader` out.";
     if (!why && config->downlink)
         why = "A tuner that steers chooses the way back, too: leave `downlink` out.";
     if (!why && config->shared_level)
@@ -363,5 +382,5 @@ tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double 
     const double moved = before > 0 ? c->seconds[c->now] / before : INFINITY;
     const bool much = moved > 1 + MOVED || moved < 1 - MOVED || (c->tuner->explores && is_another(c));
     /* otherwise it has time until the next check-in */
-    return much || ex->step == 0 ? decide(ex, error) : TITHE_OK;
+    return much || ex->step == 0 || c->tries_again ? decide(ex, error) : TITHE_OK;
 }

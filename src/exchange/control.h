@@ -79,9 +79,10 @@ typedef struct exchange_control {
     unsigned gains;     /* and over how many */
     unsigned trial;     /* 0: none */
     struct control_copy
-        *copy;    /* what was kept when the first of these trials began; NULL: nobody makes trials */
-    bool follows; /* what somebody else decides */
-    bool lost;    /* the switch: settings that need it cannot be had any more */
+        *copy;        /* what was kept when the first of these trials began; NULL: nobody makes trials */
+    bool tries_again; /* trials that were not finished, as soon as there is a link */
+    bool follows;     /* what somebody else decides */
+    bool lost;        /* the switch: settings that need it cannot be had any more */
     unsigned changes;
     char reason[160];
     /* where steps are timed: when the last one ended, what one usually takes, and how many were timed since the last check-in, and
@@ -125,10 +126,14 @@ tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reaso
 tithe_status ti_trials_open(tithe_exchange *ex, tithe_error *error);
 void ti_trials_close(exchange_control *control);
 void ti_trials_change(tithe_exchange *ex, unsigned trial);
+/* A trial that is under way is given up, and made again when the run goes on. */
+void ti_trials_stop(tithe_exchange *ex);
 
 /* control_state.c. As numbers, for a checkpoint: returns how many, and writes them if there is a place; before the next step is `step`,
  * and before anything that is kept is loaded. `before` and the `descent` of ranks belong to it. */
 size_t ti_control_save(const tithe_exchange *ex, double *numbers);
+/* Before a checkpoint of all processes: what each has seen of its own ranks becomes what all have. */
+tithe_status ti_control_agree(tithe_exchange *ex, tithe_error *error);
 tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t step, tithe_error *error);
 /* The place of a setting, by its text. */
 tithe_status ti_control_find(const tithe_exchange *ex, const char *options, size_t *place,

@@ -27,9 +27,23 @@ enum {
     AT_DESCENT,
     AT_BEHIND,
     AT_BEHIND_ERROR,
+    AT_GAIN,
+    AT_GAINS,
+    AT_DECIDED_LATENCY, /* the link that was decided on */
+    AT_DECIDED_BANDWIDTH,
     FIRST_NUMBERS
 };
-enum { LOOKED = 1, STEPPED = 2, DECIDED = 4, SETTLED = 8, LOST = 16, ALL_FLAGS = 31 };
+enum { LOOKED = 1, STEPPED = 2, DECIDED = 4, SETTLED = 8, LOST = 16, TRYING = 32, ALL_FLAGS = 63 };
+
+tithe_status ti_control_agree(tithe_exchange *ex, tithe_error *error)
+{
+    tithe_comm *comm = ex->config.comm;
+    double sum = comm->local * ex->control->gain;
+    if (comm->local == comm->size) return TITHE_OK;
+    const tithe_status status = ti_comm_fold(comm, COMM_SUM, &sum, 1, error);
+    if (!status) ex->control->gain = sum / comm->size;
+    return status;
+}
 
 size_t ti_control_save(const tithe_exchange *ex, double *numbers)
 {
@@ -48,13 +62,18 @@ size_t ti_control_save(const tithe_exchange *ex, double *numbers)
         [AT_SPENT] = c->spent,
         [AT_TOOK] = c->took,
         [AT_FLAGS] = (c->looked ? LOOKED : 0) + (c->stepped ? STEPPED : 0) + (c->decided ? DECIDED : 0) +
-                     (c->settled ? SETTLED : 0) + (c->lost ? LOST : 0),
-        [AT_CHANGES] = c->changes,
+                     (c->settled ? SETTLED : 0) + (c->lost ? LOST : 0) +
+                     (c->trial || c->tries_again ? TRYING : 0),
+        [AT_CHANGES] = c->changes - (c->trial != 0), /* one to a trial is made again */
         [AT_SPREAD] = c->view.spread,
         [AT_SPREAD_KEPT] = c->view.spread_kept,
         [AT_DESCENT] = c->view.descent,
         [AT_BEHIND] = c->view.behind,
         [AT_BEHIND_ERROR] = c->view.behind_error,
+        [AT_GAIN] = c->gain,
+        [AT_GAINS] = c->gains,
+        [AT_DECIDED_LATENCY] = c->view.latency,
+        [AT_DECIDED_BANDWIDTH] = c->view.bandwidth,
     };
     memcpy(numbers, first, sizeof first);
     memcpy(numbers + FIRST_NUMBERS, c->so_far, count * sizeof *c->so_far);
@@ -72,10 +91,11 @@ static bool make_sense(const exchange_control *c, const double *numbers)
     const double most = (double)UINT32_MAX;
     return numbers[AT_SETTINGS] == (double)c->settings.count &&
            is_whole(numbers[AT_SETTING], (double)c->settings.count - 1) && is_whole(numbers[AT_NEXT], most) &&
-           is_whole(numbers[AT_SINCE], most) && is_whole(numbers[AT_CHANGES], most) &&
-           is_whole(numbers[AT_FLAGS], ALL_FLAGS) && numbers[AT_COMPUTE] >= 0 && numbers[AT_RIGHT] >= 0 &&
-           numbers[AT_RIGHT] <= 1 && isfinite(numbers[AT_COMPUTE]) && isfinite(numbers[AT_SPENT]) &&
-           isfinite(numbers[AT_TOOK]) &&
+           is_whole(numbers[AT_SINCE], most) && is_whole(numbers[AT_GAINS], most) &&
+           isfinite(numbers[AT_GAIN]) && is_whole(numbers[AT_CHANGES], most) &&
+           is_whole(numbers[AT_FLAGS], c->tuner->explores ? ALL_FLAGS : TRYING - 1) &&
+           numbers[AT_COMPUTE] >= 0 && numbers[AT_RIGHT] >= 0 && numbers[AT_RIGHT] <= 1 &&
+           isfinite(numbers[AT_COMPUTE]) && isfinite(numbers[AT_SPENT]) && isfinite(numbers[AT_TOOK]) &&
            !ti_setting_is_out(&c->settings.all[(size_t)numbers[AT_SETTING]],
                               (unsigned)numbers[AT_FLAGS] & LOST);
 }
@@ -104,12 +124,17 @@ tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t
     c->decided = flags & DECIDED;
     c->settled = flags & SETTLED;
     c->lost = flags & LOST;
+    c->tries_again = flags & TRYING;
     c->changes = (unsigned)numbers[AT_CHANGES];
     c->view.spread = numbers[AT_SPREAD];
     c->view.spread_kept = numbers[AT_SPREAD_KEPT];
     c->view.descent = numbers[AT_DESCENT];
     c->view.behind = numbers[AT_BEHIND];
     c->view.behind_error = numbers[AT_BEHIND_ERROR];
+    c->gain = numbers[AT_GAIN];
+    c->gains = (unsigned)numbers[AT_GAINS];
+    c->view.latency = numbers[AT_DECIDED_LATENCY];
+    c->view.bandwidth = numbers[AT_DECIDED_BANDWIDTH];
     c->step = step;
     memcpy(c->so_far, numbers + FIRST_NUMBERS, c->settings.count * sizeof *c->so_far);
     if (c->tuner->load) c->tuner->load(c->state, numbers + FIRST_NUMBERS + c->settings.count);

@@ -84,6 +84,8 @@ tithe_status ti_exchange_find(const char *codec, const char *feedback, const cha
         ti_spec_write(m->feedback_spec, sizeof m->feedback_spec, m->feedback->name, m->feedback->params,
                       m->feedback_params);
     }
+    if (!status && m->tuner->steer && feedback && !m->feedback->keeps) /* without a word it keeps */
+        status = ti_fail(error, TITHE_E_SPEC, 0, STEERED_KEEPS);
     const char *keeps = downlink_feedback;
     if (!status && downlink && !keeps) keeps = keeper_of(scheme, m->feedback);
     if (!status && keeps && strchr(keeps, ':')) /* sums of what all sent do not decay */

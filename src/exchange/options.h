@@ -29,6 +29,9 @@ typedef struct exchange_methods {
     char tuner_spec[120], feedback_spec[60]; /* both with those that differ from their defaults */
 } exchange_methods;
 
+/* For feedback that keeps nothing, or not what was not sent. */
+#define STEERED_KEEPS "A tuner that steers keeps what is late: take `feedback=ec`, or leave it out."
+
 /* A NULL name is the default: all|raw, feedback where the codec is biased, a tuner where it states no level. */
 tithe_status ti_exchange_find(const char *codec, const char *feedback, const char *tuner, const char *scheme,
                               const char *downlink, const char *downlink_feedback, exchange_methods *methods,

@@ -81,10 +81,11 @@ typedef struct maker {
     const tithe_exchange *ex;
     setting_list *list;
     size_t room;
-    const char *only_scheme, *only_collective; /* that the caller named; NULL: any */
-    const tithe_scheme *needs_switch;          /* that scheme, if it does; */
-    tithe_error why_not;                       /* what was wrong with the first setting that has one; */
-    bool spare;                                /* settings without one are added */
+    const tithe_scheme *only_scheme;  /* that the caller named; NULL: any */
+    const char *only_collective;      /* likewise */
+    const tithe_scheme *needs_switch; /* that scheme, if it does; */
+    tithe_error why_not;              /* what was wrong with the first setting that has one; */
+    bool spare;                       /* settings without one are added */
     const setting_range *range;
     double entries;     /* of the level that is being added; all numbers have none */
     bool asks_for_part; /* the caller, by a codec or by a scheme that is not dense */
@@ -178,7 +179,7 @@ static tithe_status add_all(maker *m, const char *codec, bool all, bool dense, t
     tithe_status status = TITHE_OK;
     for (const tithe_scheme *const *s = tithe_schemes(); *s && !status; s++) {
         if (dense ? !(*s)->whole : !is_worth_a_try(m, *s, all)) continue;
-        const bool other = m->only_scheme && !(*s)->whole && strcmp(m->only_scheme, (*s)->name) != 0;
+        const bool other = m->only_scheme && !(*s)->whole && m->only_scheme != *s;
         if (other && !m->needs_switch) continue;
         m->spare = m->needs_switch && !(*s)->integers;
         for (const char *const *name = (*s)->collectives; *name && !status; name++) {
@@ -277,6 +278,12 @@ static const char *named(const char *name)
     return name && strcmp(name, "auto") != 0 ? name : NULL;
 }
 
+static const tithe_scheme *named_scheme(const char *spec)
+{
+    const tithe_scheme *scheme;
+    return named(spec) && !tithe_scheme_find(spec, &scheme, NULL, NULL) ? scheme : NULL;
+}
+
 /* Spare settings alone are none that were asked for; nor is dense, where something else was and all of its levels are left out. */
 static tithe_status expect_some(const maker *m, const tithe_exchange_config *config, tithe_error *error)
 {
@@ -298,17 +305,14 @@ tithe_status ti_settings_make(const tithe_exchange *ex, const tithe_exchange_con
                               const setting_range *range, setting_list *list, tithe_error *error)
 {
     const tithe_codec *codec = config->codec;
+    const tithe_scheme *only = named_scheme(config->scheme);
     maker m = {.ex = ex,
                .list = list,
                .range = range,
-               .only_scheme = named(config->scheme),
-               .only_collective = named(config->collective)};
-    m.asks_for_part = !ti_exchange_sums_whole(codec);
-    for (const tithe_scheme *const *s = tithe_schemes(); *s && m.only_scheme; s++) {
-        if (strcmp(m.only_scheme, (*s)->name) != 0) continue;
-        if ((*s)->integers) m.needs_switch = *s;
-        if (!(*s)->whole) m.asks_for_part = true;
-    }
+               .only_scheme = only,
+               .only_collective = named(config->collective),
+               .needs_switch = only && only->integers ? only : NULL,
+               .asks_for_part = !ti_exchange_sums_whole(codec) || (only && !only->whole)};
     *list = (setting_list){0};
     tithe_status status = add_all(&m, "all|raw", true, true, error);
     if (!status) status = ti_exchange_sums_whole(codec) ? add_codecs(&m, error) : add_codec(&m, codec, error);

@@ -54,3 +54,10 @@ void ti_trials_change(tithe_exchange *ex, unsigned trial)
         c->copy->step = ex->step;
     c->trial = trial;
 }
+
+void ti_trials_stop(tithe_exchange *ex)
+{
+    if (!ex->control->trial) return;
+    ti_trials_change(ex, 0);
+    ex->control->tries_again = true;
+}

@@ -241,8 +241,9 @@ static tithe_status pass_steered(const passage *p)
     const size_t count = ti_control_save(ex, NULL);
     double *numbers = calloc(count, sizeof *numbers);
     if (!numbers) return ti_fail(p->error, TITHE_E_MEMORY, 0, "There is not enough memory for a checkpoint.");
+    tithe_status status = p->loading ? TITHE_OK : ti_control_agree(ex, p->error);
     ti_control_save(ex, numbers);
-    tithe_status status = pass(p, EVERYBODY, KIND_F64, numbers, count);
+    if (!status) status = pass(p, EVERYBODY, KIND_F64, numbers, count);
     if (!status && p->loading) status = ti_control_load(ex, numbers, (uint32_t)r->step, p->error);
     free(numbers);
     if (!status && p->loading && p->file &&

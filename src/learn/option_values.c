@@ -51,13 +51,21 @@ static bool leaves_messages_open(const tithe_train_options *o)
     return !o->codec && !o->scheme && !o->collective && !o->feedback && !o->downlink_feedback && !o->leader;
 }
 
+/* Or something that auto decides itself, or does not go with it? */
+static bool decides_by_hand(const tithe_train_options *o)
+{
+    const tithe_feedback *feedback;
+    const bool late =
+        !o->feedback || (!strchr(o->feedback, ':') &&
+                         !tithe_feedback_find(o->feedback, &feedback, NULL, NULL) && feedback->scaled);
+    return o->deterministic || o->clients || o->shared_level || o->cost || o->downlink || o->leader || !late;
+}
+
 /* Where there is a link, and no level is given, it is worth a look. */
 static void default_tuner(tithe_train_options *o)
 {
     const bool linked = o->network || (o->comm && tithe_comm_size(o->comm) > tithe_comm_local_ranks(o->comm));
-    if (o->tuner || o->resume || !linked || o->deterministic || o->clients || o->shared_level || o->cost ||
-        o->downlink)
-        return;
+    if (o->tuner || o->resume || !linked || decides_by_hand(o)) return;
     tithe_codec *codec = NULL;
     const tithe_codec_options open = {.open_level = true};
     if (o->codec && tithe_codec_create(o->codec, &open, &codec, NULL)) return; /* which is said later */

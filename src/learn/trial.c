@@ -76,6 +76,6 @@ void ti_trial_end(run *r)
 {
     if (!r->trial.number) return;
     go_back(r);
-    ti_trials_change(r->exchange, 0);
+    ti_trials_stop(r->exchange);
     r->trial.number = 0;
 }

@@ -199,9 +199,11 @@ static void numbers_come_back(void **state)
     assert_string_equal(setting_of(again), setting_of(ex));
     ti_control_save(again, back);
     expect(memcmp(numbers, back, count * sizeof *back) == 0, "other numbers come back");
-    const double wrong[] = {-1, 0.5, 1e9, NAN, INFINITY};
-    for (size_t place = 0; place < 2; place++)
+    const double wrong[] = {-1, 0.5, 1e10, NAN, INFINITY};
+    static const size_t places[] = {0, 1, 10, 18}; /* setting, settings, flags, steps that gains are of */
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++)
         for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+            const size_t place = places[p];
             const double was = numbers[place];
             numbers[place] = wrong[w];
             expect(ti_control_load(again, numbers, 20, &error) == TITHE_E_CORRUPT, "%g at %zu is taken",

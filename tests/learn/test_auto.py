@@ -73,12 +73,18 @@ for name, options in RUNS.items():
     # trials are not repeated, so moo sends less then
     same(one, train(options, "--replay", trace), RESULT[:3] if "moo" in name else RESULT, f"{name}, replayed")
     # In two parts: everything that the controller knew is in the file.
-    file, half = path("half.tithe"), [str(one.get("steps", 2) // 2 + 3)]
-    train(" ".join(w for w in options.split("--steps")[0].split()), *options.split("--steps")[1].split()[1:], "--steps", *half, "--checkpoint", file)
-    rest = path("rest.csv")
-    two = json.loads(run("--resume", file, "--steps", str(one["steps"]), "--trace", rest, "--json", "-").stdout or "{}")
-    same(one, two, RESULT, f"{name}, in two parts")
-    check(one.get("steering") == two.get("steering"), f"{name}, in two parts: {one.get('steering')} and {two.get('steering')}")
+    for half in (2, 6, 20, 32, one.get("steps", 2) // 2 + 3):  # "moo, noisy" is about to begin with trials after 2 and 32 steps
+        file = path("half.tithe")
+        train(" ".join(w for w in options.split("--steps")[0].split()), *options.split("--steps")[1].split()[1:], "--steps", str(half), "--checkpoint", file)
+        two = json.loads(run("--resume", file, "--steps", str(one["steps"]), "--json", "-").stdout or "{}")
+        same(one, two, RESULT, f"{name}, in two parts, {half} steps first")
+        third = path("third.tithe")  # nothing is done in between
+        run("--resume", file, "--steps", str(half), "--checkpoint", third)
+        three = json.loads(run("--resume", third, "--steps", str(one["steps"]), "--json", "-").stdout or "{}")
+        same(two, three, (*RESULT, "steering"), f"{name}, in three parts, {half} steps first")
+        os.unlink(third)
+        check(one.get("steering") == two.get("steering"), f"{name}, in two parts, {half} steps first: {one.get('steering')} and {two.get('steering')}")
+        os.unlink(file)
 check(len(seen["changing"]) >= 3, f"a network that changes: {seen['changing']}")
 check("dense" in seen["changing"][0][1] and "dense" not in seen["changing"][1][1], f"dense where it is fast, not where it is slow: {seen['changing']}")
 check("another link" in seen["changing"][1][2], f"the reason of {seen['changing'][1]}")
@@ -102,6 +108,10 @@ for options, tuner in (("", "fixed"), ("--codec topk", "cat"), (f"--network {FAS
     answer = train("--data a9a-like:scale=0.01 --no-optimum --workers 2 --steps 2", *options.split())
     check(answer.get("tuner") == tuner, f"{options}: {answer.get('tuner')} in place of {tuner}")
 
+for options, tuner in ((f"--network {FAST} --codec topk --scheme artopk --leader variance", "cat"), (f"--network {FAST} --codec topk --feedback none", "cat")):
+    answer = train("--data a9a-like:scale=0.01 --no-optimum --workers 2 --steps 2", *options.split())
+    check(answer.get("tuner") == tuner, f"{options}: {answer.get('tuner')} in place of {tuner}")
+
 # What cannot be.
 trace = path("dense.csv")
 train("--data a9a-like:scale=0.01 --no-optimum --workers 2 --steps 2", "--trace", trace)
@@ -114,6 +124,8 @@ for options, word in ((f"{FIVE} --tuner auto:low=0.5,high=0.1", "low"), (f"{FIVE
                       (f"{FIVE} --tuner moo:low=0.5", "low"), (f"{FIVE} --tuner moo --average tail", "average"),
                       (f"{FIVE} --tuner moo:factor=1", "factor"), (f"{FIVE} --tuner moo --codec natural", "topk"), (f"{FIVE} --tuner auto --codec threshold:lambda=0.1", "topk"),
                       (f"{FIVE} --tuner auto --codec topk:keep=0.1", "keep"), (f"{FIVE} --tuner auto --feedback ef21", "feedback"), (f"{FIVE} --tuner auto --feedback ec:decay=0.9", "fade"),
+                      (f"{FIVE} --tuner auto --feedback none", "keeps what is late"), (f"{FIVE} --tuner auto --leader variance", "chooses the leader"),
+                      (f"{FIVE} --tuner auto --scheme artopk:leader=variance", "alone"), (f"{FIVE} --tuner auto --scheme nonsense", "nonsense"),
                       (f"{FIVE} --tuner auto --downlink natural", "downlink"), (f"{FIVE} --tuner auto --level shared", "level"),
                       (f"{FIVE} --tuner auto --clients 1/round", "clients"),
                       (f"{FIVE} --replay {trace}", "setting"), (f"{FIVE} --replay {path('none.csv')}", "none.csv"),
