@@ -6,7 +6,11 @@
 
 static const double SHARE = 0.03, /* of the time so far, */
     SHARE_OF_DENSE = 0.02;        /* and of the time that dense steps would have taken */
-enum { APART = 5, GROWS = 8 }; /* steps between two of them: at least so many, and one part of all so far */
+enum {
+    APART = 5,
+    GROWS = 8, /* steps between two of them: at least so many, and one part of all so far; */
+    PAYS = 4
+}; /* and of the fastest setting, that pay for the first */
 
 /* ---- what it takes ------------------------------------------------------------------------------------------ */
 
@@ -65,13 +69,23 @@ static double steps_to_pay(const exchange_control *c, double cost)
     return fmax(own, steps_until(c->spent + cost, SHARE_OF_DENSE, c->so_far[dense], c->seconds[dense]));
 }
 
+/* Some setting would be so much faster that a few steps of it pay for a look at whether it would do. */
+static bool promises_much(const exchange_control *c, double cost)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < c->settings.count; i++) least = fmin(least, c->seconds[i]);
+    return PAYS * (c->seconds[c->now] - least) > cost;
+}
+
 void ti_control_plan(tithe_exchange *ex, unsigned look)
 {
     exchange_control *c = ex->control;
     const double step = c->seconds[c->now], grown = (double)ex->step / GROWS;
     const bool watches = c->live && !c->told; /* the link, which nobody else does */
-    double apart = fmax(fmax(APART, grown), steps_to_pay(c, ti_control_cost(ex)));
-    const bool curious = watches || c->tuner->explores || c->settings.all[c->now].waits > 0;
+    const double cost = ti_control_cost(ex);
+    double apart = fmax(fmax(APART, grown), steps_to_pay(c, cost));
+    const bool curious =
+        watches || c->tuner->explores || c->settings.all[c->now].waits > 0 || promises_much(c, cost);
     if (!c->looked && curious)
         apart = 2; /* at the start most is to be learned, where there is something to see */
     if (look) apart = look;

@@ -156,11 +156,11 @@ static tithe_status add(maker *m, const char *codec, const tithe_scheme *scheme,
     return status;
 }
 
-/* Under a leader a step has the entries of one rank, and each has to wait for its turn: with fewer than a fourth of the ranks the loss swings, and what is
+/* Under a leader a step has the entries of one rank, and each has to wait for its turn: with fewer than half of the ranks the loss swings, and what is
  * behind points now here and now there, so that nobody sees it (docs/auto.md). */
 static bool has_enough(const maker *m, const tithe_scheme *scheme)
 {
-    return !scheme->forms || m->range->shares_alone || 4 * m->entries >= m->ex->config.comm->size;
+    return !scheme->forms || m->range->shares_alone || 2 * m->entries >= m->ex->config.comm->size;
 }
 
 /* Gathering frames that are longer together than two vectors is never worth it, and a vector that is cut is one that is sent
