@@ -28,7 +28,7 @@ void ti_control_price(exchange_control *c)
     for (size_t i = 0; i < c->settings.count; i++) {
         const tithe_setting *s = &c->settings.all[i];
         const double transfer = s->rounds * link->latency + s->bytes / link->bandwidth;
-        c->seconds[i] = c->compute + s->codec + c->right * transfer;
+        c->seconds[i] = c->compute + c->slow * s->codec + c->right * transfer;
         if (ti_setting_is_out(s, c->lost)) c->seconds[i] = INFINITY;
     }
 }
@@ -42,6 +42,7 @@ tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reaso
     if (status) return status;
     c->now = place;
     c->timed_all = c->timed = 0;
+    c->coding = 0;
     c->changes += ex->step > 0; /* before, it was none that a step was made with */
     snprintf(c->reason, sizeof c->reason, "%s", reason);
     return TITHE_OK;
@@ -103,16 +104,23 @@ static tithe_status expect_agreement(const tithe_exchange *ex, const float *all,
     return ti_fail(error, TITHE_E_MISMATCH, 0, "The ranks do not agree on how to make a step.");
 }
 
+/* In a step a codec shares caches and cores with all else, and its vectors are as long as they are. */
+static void learn_codec(exchange_control *c, double seconds)
+{
+    const double timed = c->settings.all[c->now].codec, least = 0.5, most = 10;
+    if (timed > 0 && seconds > 0) c->slow += (fmin(fmax(seconds / timed, least), most) - c->slow) / 2;
+}
+
 /* What a step takes beside its messages and its codec, whatever they are: gradients, and waiting for those who are slow. */
 static void learn_compute(exchange_control *c, double seconds)
 {
     if (!(seconds > 0) || !isfinite(seconds)) return;
     ti_control_price(c);
-    const tithe_setting *s = &c->settings.all[c->now];
-    const double transfer = (c->seconds[c->now] - c->compute - s->codec) / c->right;
+    const double codec = c->slow * c->settings.all[c->now].codec;
+    const double transfer = (c->seconds[c->now] - c->compute - codec) / c->right;
     const double most = 0.95 * seconds; /* that messages can have taken, whatever the link seemed to be */
     if (transfer > 0) c->right += (fmin(1, most / transfer) - c->right) / 2;
-    const double rest = fmax(seconds - s->codec - c->right * transfer, seconds - most);
+    const double rest = fmax(seconds - codec - c->right * transfer, seconds - most);
     c->compute = c->compute > 0 ? c->compute + (rest - c->compute) / 2 : rest;
 }
 
@@ -132,10 +140,13 @@ static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
         status = expect_agreement(ex, c->ranks[0].seen, error);
         c->view.fresh = true;
     }
-    if (!status && c->live) learn_compute(c, (double)c->ranks[0].seen[SEEN_SECONDS] / comm->size);
+    if (!status && c->live) {
+        learn_codec(c, (double)c->ranks[0].seen[SEEN_CODEC] / comm->size);
+        learn_compute(c, (double)c->ranks[0].seen[SEEN_SECONDS] / comm->size);
+    }
     if (!status && c->live && !c->told) status = ti_control_watch(ex, error);
     c->since = c->timed = c->gains = 0;
-    c->gain = 0;
+    c->coding = c->gain = 0;
     c->checked = c->looked = true;
     c->spent += ti_control_cost(ex);
     for (unsigned i = 0; i < comm->local; i++) c->ranks[i] = (control_rank){0};
@@ -182,7 +193,7 @@ tithe_status ti_control_after(tithe_exchange *ex, const float *update, tithe_err
         return lose_switch(ex, error);
     }
     const bool due = c->step == c->next;
-    if (c->live) ti_control_time(c);
+    if (c->live) ti_control_time(ex);
     c->took += c->seconds[c->now];
     for (size_t i = 0; i < c->settings.count; i++) c->so_far[i] += c->seconds[i];
     c->checked = false;
@@ -304,7 +315,7 @@ tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *co
     ti_spec_defaults(tuner->params, own);
     c->tuner = tuner;
     c->link = (tithe_link){.latency = NAN, .bandwidth = NAN};
-    c->right = 1;
+    c->right = c->slow = 1;
     tithe_status status = tuner->open ? tuner->open(config->codec, ex->n, own, &c->state, error) : TITHE_OK;
     const setting_range range = range_of(tuner, own);
     if (!status) status = ti_settings_make(ex, config, &range, &c->settings, error);

@@ -41,7 +41,8 @@ enum {
     SEEN_SPREAD,
     SEEN_SPREAD_KEPT,
     SEEN_DESCENT,
-    SEEN_SECONDS,  /* of a step, where it is timed */
+    SEEN_SECONDS,  /* of a step, where it is timed, */
+    SEEN_CODEC,    /* and of these, in codecs */
     SEEN_GAIN,     /* share of the energy that was sent */
     SEEN_SKETCHES, /* from here on: a sketch of g, and one of what is kept */
     SKETCH = 32,
@@ -66,6 +67,7 @@ typedef struct exchange_control {
     tithe_link link;    /* as it is now; NAN: not known */
     double compute;     /* seconds of a step besides messages */
     double right;       /* what messages take over what the link says they do: at most 1 */
+    double slow;        /* what codecs take in a step over what they took when they were timed alone */
     tithe_view view;    /* as it was last */
     uint32_t next;      /* the step after which ranks tell each other what they saw */
     uint32_t since;     /* steps since they did that were looked back from */
@@ -91,6 +93,8 @@ typedef struct exchange_control {
     bool told; /* by the caller what the link is; otherwise it is watched here */
     tithe_link_estimate estimate;
     double left, usual;
+    double busy,
+        coding; /* seconds in codecs: up to then, and of the steps that were timed since the last check-in */
     unsigned timed, timed_all;
     uint32_t step; /* which is being put */
     float *before; /* the update of the step before, where this one looks at it */
@@ -113,7 +117,7 @@ tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double 
 /* At a check-in, where nobody tells what the link is: from the messages since the last one. */
 tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error);
 /* A step has just ended; and between two of them the caller did something else, which is no part of a step. */
-void ti_control_time(exchange_control *control);
+void ti_control_time(tithe_exchange *ex);
 void ti_control_paused(tithe_exchange *ex, double seconds);
 
 /* Whether a step may go nowhere because the switch is lost: whoever says so takes another setting then. */

@@ -161,16 +161,19 @@ tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error)
 
 /* What a step usually takes with this setting: about the median, since one that is held up says nothing about the others. The first ones move it a lot, later ones
  * by a twentieth. */
-void ti_control_time(exchange_control *c)
+void ti_control_time(tithe_exchange *ex)
 {
-    const double now = clock_now(), took = now - c->left;
+    exchange_control *c = ex->control;
+    const double now = clock_now(), took = now - c->left, busy = ex->totals.encode + ex->totals.decode;
     if (c->left > 0) {
         const double by = 1 + fmax(0.05, 1.0 / (2 + c->timed_all));
         c->usual = c->timed_all ? fmin(fmax(took, c->usual / by), c->usual * by) : took;
         c->timed_all++;
         c->timed++;
+        c->coding += busy - c->busy;
     }
     c->left = now;
+    c->busy = busy;
 }
 
 void ti_control_paused(tithe_exchange *ex, double seconds)

@@ -31,6 +31,7 @@ enum {
     AT_GAINS,
     AT_DECIDED_LATENCY, /* the link that was decided on */
     AT_DECIDED_BANDWIDTH,
+    AT_SLOW,
     FIRST_NUMBERS
 };
 enum { LOOKED = 1, STEPPED = 2, DECIDED = 4, SETTLED = 8, LOST = 16, TRYING = 32, ALL_FLAGS = 63 };
@@ -74,6 +75,7 @@ size_t ti_control_save(const tithe_exchange *ex, double *numbers)
         [AT_GAINS] = c->gains,
         [AT_DECIDED_LATENCY] = c->view.latency,
         [AT_DECIDED_BANDWIDTH] = c->view.bandwidth,
+        [AT_SLOW] = c->slow,
     };
     memcpy(numbers, first, sizeof first);
     memcpy(numbers + FIRST_NUMBERS, c->so_far, count * sizeof *c->so_far);
@@ -94,8 +96,9 @@ static bool make_sense(const exchange_control *c, const double *numbers)
            is_whole(numbers[AT_SINCE], most) && is_whole(numbers[AT_GAINS], most) &&
            isfinite(numbers[AT_GAIN]) && is_whole(numbers[AT_CHANGES], most) &&
            is_whole(numbers[AT_FLAGS], c->tuner->explores ? ALL_FLAGS : TRYING - 1) &&
-           numbers[AT_COMPUTE] >= 0 && numbers[AT_RIGHT] >= 0 && numbers[AT_RIGHT] <= 1 &&
-           isfinite(numbers[AT_COMPUTE]) && isfinite(numbers[AT_SPENT]) && isfinite(numbers[AT_TOOK]) &&
+           numbers[AT_COMPUTE] >= 0 && numbers[AT_SLOW] > 0 && isfinite(numbers[AT_SLOW]) &&
+           numbers[AT_RIGHT] >= 0 && numbers[AT_RIGHT] <= 1 && isfinite(numbers[AT_COMPUTE]) &&
+           isfinite(numbers[AT_SPENT]) && isfinite(numbers[AT_TOOK]) &&
            !ti_setting_is_out(&c->settings.all[(size_t)numbers[AT_SETTING]],
                               (unsigned)numbers[AT_FLAGS] & LOST);
 }
@@ -135,6 +138,7 @@ tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t
     c->gains = (unsigned)numbers[AT_GAINS];
     c->view.latency = numbers[AT_DECIDED_LATENCY];
     c->view.bandwidth = numbers[AT_DECIDED_BANDWIDTH];
+    c->slow = numbers[AT_SLOW];
     c->step = step;
     memcpy(c->so_far, numbers + FIRST_NUMBERS, c->settings.count * sizeof *c->so_far);
     if (c->tuner->load) c->tuner->load(c->state, numbers + FIRST_NUMBERS + c->settings.count);

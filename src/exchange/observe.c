@@ -10,10 +10,11 @@
 
 #include "base/rng.h"
 #include "exchange/control.h"
+#include "kernels/kernels.h"
 
 enum {
     BLOCK = 64,
-    LANES = 8,         /* sums that run side by side, so that a processor need not wait for one of them */
+    LANES = 16,        /* sums that run side by side, so that a processor need not wait for one of them */
     LOOKS = 8,         /* steps before a check-in from which a rank looks back, */
     BACK = 1 << 14,    /* numbers that it looks at then, */
     CHECK_IN = 1 << 16 /* and at a check-in */
@@ -48,28 +49,27 @@ static size_t first_block(const sample *s, size_t begin)
     return block <= s->first ? s->first : s->first + (block - s->first + s->apart - 1) / s->apart * s->apart;
 }
 
-static double fold(const double lane[LANES])
+/* Of at most a block: floats do for so few. */
+static double product(const float *a, const float *b, size_t count)
 {
-    double sum = 0;
-    for (unsigned j = 0; j < LANES; j++) sum += lane[j];
-    return sum;
+    float lane[LANES] = {0}, sum = 0;
+    const size_t whole = count - count % LANES;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t j = 0; j < LANES; j++) lane[j] += a[i + j] * b[i + j];
+    for (size_t i = whole; i < count; i++) lane[i - whole] += a[i] * b[i];
+    for (size_t j = 0; j < LANES; j++) sum += lane[j];
+    return (double)sum;
 }
 
 static void look_back(const exchange_control *c, control_rank *r, size_t n, const float *g, size_t begin,
                       size_t length)
 {
     const sample s = sample_of(n, c->step, BACK);
-    double lane[LANES] = {0};
     for (size_t block = first_block(&s, begin); block * BLOCK < begin + length; block += s.apart) {
         size_t from, to;
-        if (!part_of_block(block, begin, length, &from, &to)) continue;
-        const float *now = g + (from - begin), *before = c->before + from;
-        const size_t count = to - from, whole = count - count % LANES;
-        for (size_t i = 0; i < whole; i += LANES)
-            for (size_t j = 0; j < LANES; j++) lane[j] += (double)now[i + j] * (double)before[i + j];
-        for (size_t i = whole; i < count; i++) lane[i - whole] += (double)now[i] * (double)before[i];
+        if (part_of_block(block, begin, length, &from, &to))
+            r->gained += s.weight * product(g + (from - begin), c->before + from, to - from);
     }
-    r->gained += s.weight * fold(lane);
 }
 
 void ti_control_remember(tithe_exchange *ex, const float *update)
@@ -91,59 +91,89 @@ typedef struct kept {
     size_t begin, end; /* of the latter */
 } kept;
 
-/* Of [from, to), at most a block. */
-static void kept_in(const kept *k, size_t from, size_t to, double e[BLOCK])
+/* A block of a vector that begins at `from`, as if zeros stood around [from, to). */
+static void take_block(float place[BLOCK], const float *x, size_t from, size_t to)
 {
-    for (size_t i = from; i < to; i++) e[i - from] = k->own ? (double)k->own[i] : 0;
-    const size_t first = k->begin > from ? k->begin : from, last = k->end < to ? k->end : to;
-    for (size_t i = first; i < last; i++) e[i - from] += (double)k->of_sums[i];
+    memset(place, 0, BLOCK * sizeof *place);
+    memcpy(place + from % BLOCK, x, (to - from) * sizeof *x);
 }
 
+/* What is kept of it. */
+static void take_kept(float place[BLOCK], const kept *k, size_t from, size_t to)
+{
+    if (k->own)
+        take_block(place, k->own + from, from, to);
+    else
+        memset(place, 0, BLOCK * sizeof *place);
+    const size_t first = k->begin > from ? k->begin : from, last = k->end < to ? k->end : to;
+    for (size_t i = first; i < last; i++) place[i % BLOCK] += k->of_sums[i];
+}
+
+/* A block has a sign for each of its numbers, and the group that its first one is added to; the next goes to the next group. */
 typedef struct throw
 {
-    unsigned group;
-    double sign;
+    float sign[BLOCK];
+    size_t group;
 }
 throw;
 
-static throw throw_at(uint64_t salt, size_t i)
+static throw throw_at(uint64_t salt, size_t block)
 {
-    const uint64_t dice = (i ^ salt) * RNG_GOLDEN;
-    return (throw){(unsigned)((dice >> 40) * SKETCH >> 24), dice >> 39 & 1 ? -1 : 1};
+#define ROW(n)                                                         \
+    {                                                                  \
+        n & 1 ? -1 : 1, n & 2 ? -1 : 1, n & 4 ? -1 : 1, n & 8 ? -1 : 1 \
+    }
+    static const float four[16][4] = {ROW(0), ROW(1), ROW(2),  ROW(3),  ROW(4),  ROW(5),  ROW(6),  ROW(7),
+                                      ROW(8), ROW(9), ROW(10), ROW(11), ROW(12), ROW(13), ROW(14), ROW(15)};
+#undef ROW
+    const uint64_t dice = rng_mix(salt + block);
+    throw t = {.group = (size_t)(dice * RNG_GOLDEN >> 32) % SKETCH};
+    for (size_t i = 0; i < BLOCK; i += 4) memcpy(t.sign + i, four[dice >> i & 15], sizeof four[0]);
+    return t;
+}
+
+/* Groups are told apart at the end, so that neighbours can be added at once. */
+typedef struct sketch {
+    float sum[SKETCH + BLOCK];
+} sketch;
+
+static void add_block(sketch *restrict s, const throw *restrict t, const float *restrict x)
+{
+    float *sum = s->sum + t->group;
+    for (size_t i = 0; i < BLOCK; i++) sum[i] += t->sign[i] * x[i];
+}
+
+static void end_sketch(const sketch *s, float groups[SKETCH])
+{
+    for (size_t i = 0; i < SKETCH + BLOCK; i++) groups[i % SKETCH] += s->sum[i];
 }
 
 /* What is sent, where it is another vector than g, is made of as many entries as that; the loss falls by the gradient. */
 static void look_closely(const exchange_control *c, control_rank *r, size_t n, const kept *k, const float *g,
                          const float *sent, size_t begin, size_t length, double gamma)
 {
+    const kernels *of = ti_kernels();
     const sample s = sample_of(n, c->step, CHECK_IN);
     const uint64_t salt = rng_mix(c->step ^ RNG_SILVER);
-    double g1[LANES] = {0}, g2[LANES] = {0}, x1[LANES] = {0}, x2[LANES] = {0};
-    float *sketch_g = r->seen + SEEN_SKETCHES, *sketch_e = sketch_g + SKETCH;
+    sketch of_g = {0}, of_e = {0};
     for (size_t block = first_block(&s, begin); block * BLOCK < begin + length; block += s.apart) {
         size_t from, to;
         if (!part_of_block(block, begin, length, &from, &to)) continue;
-        double e[BLOCK] = {0}, v[BLOCK] = {0}; /* what is behind the end adds nothing */
-        kept_in(k, from, to, e);
-        for (size_t i = from; i < to; i++) v[i - from] = (double)sent[i - begin];
-        for (size_t i = 0; i < BLOCK; i += LANES)
-            for (size_t j = 0; j < LANES; j++) {
-                const double x = e[i + j] + gamma * v[i + j];
-                g1[j] += fabs(v[i + j]);
-                g2[j] += v[i + j] * v[i + j];
-                x1[j] += fabs(x);
-                x2[j] += x * x;
-            }
-        for (size_t i = from; i < to; i++) {
-            const throw t = throw_at(salt, i);
-            sketch_g[t.group] += (float)(t.sign * (double)g[i - begin]);
-            sketch_e[t.group] += (float)(t.sign * e[i - from]);
-        }
+        float x[BLOCK]; /* each of these in turn */
+        const throw t = throw_at(salt, block);
+        take_block(x, g + (from - begin), from, to);
+        add_block(&of_g, &t, x);
+        const float *v = sent + (from - begin);
+        r->g1 += s.weight * of->sum_abs(v, to - from);
+        r->g2 += s.weight * of->sum_squares(v, to - from);
+        take_kept(x, k, from, to);
+        add_block(&of_e, &t, x);
+        of->add_scaled(x + from % BLOCK, v, (float)gamma, to - from);
+        r->x1 += s.weight * of->sum_abs(x, BLOCK);
+        r->x2 += s.weight * of->sum_squares(x, BLOCK);
     }
-    r->g1 += s.weight * fold(g1);
-    r->g2 += s.weight * fold(g2);
-    r->x1 += s.weight * fold(x1);
-    r->x2 += s.weight * fold(x2);
+    end_sketch(&of_g, r->seen + SEEN_SKETCHES);
+    end_sketch(&of_e, r->seen + SEEN_SKETCHES + SKETCH);
 }
 
 static kept kept_of(const tithe_exchange *ex, unsigned rank)
@@ -178,6 +208,7 @@ void ti_control_tell(const tithe_exchange *ex, unsigned local)
     r->seen[SEEN_SPREAD] = r->g2 > 0 ? (float)(r->g1 * r->g1 / r->g2) : 0;
     r->seen[SEEN_SPREAD_KEPT] = r->x2 > 0 ? (float)(r->x1 * r->x1 / r->x2) : 0;
     r->seen[SEEN_SECONDS] = c->timed ? (float)c->usual : 0;
+    r->seen[SEEN_CODEC] = c->timed ? (float)(c->coding / c->timed / ex->config.comm->local) : 0;
     r->seen[SEEN_GAIN] = c->gains ? (float)(c->gain / c->gains) : 0;
     r->seen[SEEN_DESCENT] = c->since ? (float)(r->descent / c->since) : 0;
     for (unsigned i = SEEN_SKETCHES; i < SEEN; i++) r->seen[i] *= (float)sqrt(s.weight);
