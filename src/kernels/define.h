@@ -169,6 +169,11 @@ static inline size_t define_select(const select_job *job, bool *finite)
     return define_select_from(job, 0, 0, finite);
 }
 
+static inline size_t define_form(const form_job *job, double sums[3], bool *finite)
+{
+    return form_by(job, define_select, define_drift, define_keep, sums, finite);
+}
+
 /* In place: entries whose magnitude has at least the bits `least`, in order. */
 static inline size_t define_compact(uint32_t *indices, float *values, size_t n, uint32_t min)
 {
@@ -210,10 +215,10 @@ static inline uint32_t define_crc32c(uint32_t crc, const uint8_t *bytes, size_t 
     return crc;
 }
 
-#define DEFINE_ALL                                                                                       \
-    .random_block = define_random_block, .natural_encode = define_natural_encode,                        \
-    .natural_decode_add = define_natural_decode_add, .select = define_select, .compact = define_compact, \
-    .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES, DEFINE_DITHER, DEFINE_GAPS,        \
-    DEFINE_HALF, DEFINE_LATE, DEFINE_ROWS, DEFINE_SUMS
+#define DEFINE_ALL                                                                                 \
+    .random_block = define_random_block, .natural_encode = define_natural_encode,                  \
+    .natural_decode_add = define_natural_decode_add, .select = define_select, .form = define_form, \
+    .compact = define_compact, .collect = define_collect, .crc32c = define_crc32c, DEFINE_CODES,   \
+    DEFINE_DITHER, DEFINE_GAPS, DEFINE_HALF, DEFINE_LATE, DEFINE_ROWS, DEFINE_SUMS
 
 #endif

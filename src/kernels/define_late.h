@@ -55,6 +55,23 @@ static inline double define_keep(float *copy, const float *x, size_t n)
     return define_fold_wide(lane);
 }
 
+/* The definition of `form`, out of a table's own kernels. */
+static inline size_t form_by(const form_job *job, size_t (*select)(const select_job *, bool *),
+                             void (*drift)(float *, const float *, size_t, double[2]),
+                             double (*keep)(float *, const float *, size_t), double sums[3], bool *finite)
+{
+    const kernel_source *source = &job->select.source;
+    const size_t n = job->select.n;
+    sums[1] = sums[2] = 0;
+    if (job->memory && job->drift)
+        drift(job->memory, source->g, n, sums + 1);
+    else if (job->memory)
+        sums[2] = keep(job->memory, source->g, n);
+    const size_t count = select(&job->select, finite);
+    sums[0] = keep(NULL, source->x, n);
+    return count;
+}
+
 #define DEFINE_LATE .drift = define_drift, .keep = define_keep
 
 #endif

@@ -43,6 +43,14 @@ typedef struct select_job {
     size_t expected;   /* a guess of how many will: the result does not depend on it, the time does */
 } select_job;
 
+/* A selection from e + gamma g that sums up what it passes by. */
+typedef struct form_job {
+    select_job select; /* with a gradient */
+    float *memory;     /* becomes g; or NULL */
+    bool drift;        /* it held a vector, to be multiplied with g */
+    bool past;         /* it is long: write it past the caches, if not `drift` */
+} form_job;
+
 typedef struct level_job {
     const float *x;
     size_t n;
@@ -95,6 +103,9 @@ typedef struct kernels {
     void (*sign_add)(const uint8_t *signs, size_t n, float value, float *y); /* y += value, or -value */
     /* Survivors in ascending order; *finite is false if a value is not. */
     size_t (*select)(const select_job *job, bool *finite);
+    /* Likewise; and |e + gamma g|^2, <memory, g> if it is to `drift`, and |g|^2 if there is a memory, to the bit as `keep` and `drift` have
+     * them. They mean nothing where a value is not finite. */
+    size_t (*form)(const form_job *job, double sums[3], bool *finite);
     void (*dither_levels)(const level_job *job);
     void (*natdither_levels)(const level_job *job);
     /* Sums of t^2 and of E level(t)^2, for the factor of contractive scale. */

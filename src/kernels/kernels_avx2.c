@@ -233,6 +233,11 @@ static size_t avx2_select(const select_job *job, bool *finite)
     return count;
 }
 
+static size_t avx2_form(const form_job *job, double sums[3], bool *finite)
+{
+    return form_by(job, avx2_select, avx2_drift, avx2_keep, sums, finite);
+}
+
 const kernels ti_kernels_avx2 = {
     .name = "avx2",
     .runs_here = runs_here,
@@ -254,6 +259,7 @@ const kernels ti_kernels_avx2 = {
     .sign_encode = avx2_sign_encode,
     .sign_add = avx2_sign_add,
     .select = avx2_select,
+    .form = avx2_form,
     .dither_levels = avx2_dither_levels,
     .natdither_levels = avx2_natdither_levels,
     .dither_moments = avx2_dither_moments,

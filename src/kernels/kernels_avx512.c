@@ -7,6 +7,7 @@
 #include "kernels/avx512_select.h"
 #include "kernels/codes_avx512.h"
 #include "kernels/crc_x86.h"
+#include "kernels/form_avx512.h"
 #include "kernels/gaps_avx512.h"
 #include "kernels/half_avx512.h"
 #include "kernels/sums_avx512.h"
@@ -341,6 +342,7 @@ const kernels ti_kernels_avx512 = {
     .sign_encode = avx512_sign_encode,
     .sign_add = avx512_sign_add,
     .select = avx512_select,
+    .form = avx512_form,
     .dither_levels = avx512_dither_levels,
     .natdither_levels = avx512_natdither_levels,
     .dither_moments = define_dither_moments,

@@ -215,6 +215,11 @@ static size_t neon_select(const select_job *job, bool *finite)
     return count;
 }
 
+static size_t neon_form(const form_job *job, double sums[3], bool *finite)
+{
+    return form_by(job, neon_select, define_drift, define_keep, sums, finite);
+}
+
 const kernels ti_kernels_neon = {
     .name = "neon",
     .runs_here = define_runs_anywhere,
@@ -235,6 +240,7 @@ const kernels ti_kernels_neon = {
     .sign_encode = neon_sign_encode,
     .sign_add = neon_sign_add,
     .select = neon_select,
+    .form = neon_form,
     .dither_levels = define_dither_levels,
     .natdither_levels = define_natdither_levels,
     .dither_moments = define_dither_moments,

@@ -102,8 +102,7 @@ static inline void avx512_drift(float *before, const float *now, size_t n, doubl
     sums[1] = fold_wide(squares);
 }
 
-/* Past the caches, where the copy is on a boundary of lines: nobody looks at all of it again. */
-INLINE double avx512_keep_as(float *copy, const bool lines, const float *x, size_t n)
+static inline double avx512_keep(float *copy, const float *x, size_t n)
 {
     __m512d sum[4] = {_mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd()};
     float end[WIDE_LANES];
@@ -117,22 +116,9 @@ INLINE double avx512_keep_as(float *copy, const bool lines, const float *x, size
             const __m512d wide = widen(v + 8 * q);
             sum[q] = _mm512_fmadd_pd(wide, wide, sum[q]);
         }
-        if (!copy) continue;
-        if (whole && lines) {
-            _mm512_stream_ps(copy + i, _mm512_loadu_ps(v));
-            _mm512_stream_ps(copy + i + LANES, _mm512_loadu_ps(v + LANES));
-        } else {
-            memcpy(copy + i, v, (whole ? WIDE_LANES : n - i) * sizeof *v);
-        }
+        if (copy) memcpy(copy + i, v, (whole ? WIDE_LANES : n - i) * sizeof *v);
     }
-    if (lines) _mm_sfence();
     return fold_wide(sum);
-}
-
-static inline double avx512_keep(float *copy, const float *x, size_t n)
-{
-    if (!copy) return avx512_keep_as(NULL, false, x, n);
-    return (uintptr_t)copy % 64 ? avx512_keep_as(copy, false, x, n) : avx512_keep_as(copy, true, x, n);
 }
 
 #endif

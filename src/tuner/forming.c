@@ -9,24 +9,22 @@ static size_t next_length(const forming *f)
     return f->n - f->done < FORM_TOGETHER ? f->n - f->done : FORM_TOGETHER;
 }
 
-static void end_part(forming *f, size_t length)
+size_t ti_forming_select(forming *f, const select_job *asked)
 {
-    f->squares += ti_kernels()->keep(NULL, f->e + f->done, length);
-    f->done += length;
-}
-
-size_t ti_forming_select(forming *f, select_job *job)
-{
-    const size_t first = f->done, length = next_length(f);
+    const size_t first = f->done;
+    form_job job = {.select = *asked};
     bool finite = true;
-    f->wrong |= f->late && !ti_late_look(f->late, f->g, first, length);
+    double sums[3];
     if (f->wrong) return 0;
-    job->source = (kernel_source){f->e + first, f->g + first, f->gamma};
-    job->n = length;
-    job->first = (uint32_t)first;
-    const size_t count = ti_kernels()->select(job, &finite);
+    job.select.source = (kernel_source){f->e + first, f->g + first, f->gamma};
+    job.select.n = next_length(f);
+    job.select.first = (uint32_t)first;
+    if (f->late) ti_late_join(f->late, first, &job);
+    const size_t count = ti_kernels()->form(&job, sums, &finite);
+    if (f->late && finite) ti_late_note(f->late, f->g, first, job.select.n, sums + 1);
     f->wrong = !finite;
-    end_part(f, length);
+    f->squares += sums[0];
+    f->done += job.select.n;
     return count;
 }
 
@@ -38,7 +36,8 @@ bool ti_forming_rest(forming *f)
                            : ti_kernels()->find_nonfinite(f->g + first, length) < length;
         if (f->wrong) break;
         ti_kernels()->add_scaled(f->e + first, f->g + first, f->gamma, length);
-        end_part(f, length);
+        f->squares += ti_kernels()->keep(NULL, f->e + first, length);
+        f->done += length;
     }
     return !f->wrong;
 }

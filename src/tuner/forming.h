@@ -20,7 +20,7 @@ enum { FORM_TOGETHER = 1 << 17 };
 
 /* The next part of x, and its entries that the job asks for, whose source and length are set here; how many there are. Where gamma g or x is not
  * finite it is `wrong`. */
-size_t ti_forming_select(forming *f, select_job *job);
+size_t ti_forming_select(forming *f, const select_job *job);
 /* All that is left. False: g is not finite, and what comes from there on was not added; x may be. */
 bool ti_forming_rest(forming *f);
 /* Where it is wrong: the position of what is not finite in g, or else in gamma g or x. */

@@ -11,8 +11,9 @@ enum { KNOWN, GAIN, MOVED, ENTRIES, GAINED, EXPECTED, BEGUN };
 
 enum {
     LINE = 64,
-    FEW = 16,    /* an update of which one in so many is not zero, or fewer, is kept without the zeros */
-    BEYOND = 16, /* entries that a kernel may store too many */
+    FEW = 16,      /* an update of which one in so many is not zero, or fewer, is kept without the zeros */
+    BEYOND = 16,   /* entries that a kernel may store too many */
+    FAR = 1 << 18, /* numbers of a memory that would take the place of what a step looks at in the caches */
     TOGETHER = 1 << 17 /* numbers of an update to look at, before it is known that there are not too many */
 };
 
@@ -34,6 +35,7 @@ bool ti_late_open(late_memory *m, size_t n)
                        .indices = malloc((room + BEYOND) * sizeof *m->indices),
                        .values = malloc((room + BEYOND) * sizeof *m->values),
                        .room = room,
+                       .past = n >= FAR,
                        .lost = 1};
     if (m->vector && m->indices && m->values) return true;
     ti_late_close(m);
@@ -68,24 +70,34 @@ static double clamp(double value, double min, double max)
     return value > min ? fmin(value, max) : min;
 }
 
-bool ti_late_look(late_memory *m, const float *g, size_t first, size_t n)
+void ti_late_join(const late_memory *m, size_t first, form_job *job)
 {
-    double sums[2];
+    job->memory = m->vector + first;
+    job->drift = m->full;
+    job->past = m->past;
+}
+
+void ti_late_note(late_memory *m, const float *g, size_t first, size_t n, const double sums[2])
+{
     if (first == 0) {
         m->along = m->squares = 0;
         m->seen = 0;
     }
-    if (m->full) {
-        ti_kernels()->drift(m->vector + first, g + first, n, sums);
-    } else {
-        size_t end = m->seen;
-        while (end < m->moved && m->indices[end] < first + n) end++;
-        sums[0] = ti_dot_few(m->indices + m->seen, m->values + m->seen, end - m->seen, g);
-        sums[1] = ti_kernels()->keep(m->vector + first, g + first, n);
-        m->seen = end;
-    }
-    m->along += sums[0];
+    size_t end = m->seen;
+    while (!m->full && end < m->moved && m->indices[end] < first + n) end++;
+    m->along += m->full ? sums[0] : ti_dot_few(m->indices + m->seen, m->values + m->seen, end - m->seen, g);
     m->squares += sums[1];
+    m->seen = end;
+}
+
+bool ti_late_look(late_memory *m, const float *g, size_t first, size_t n)
+{
+    double sums[2] = {0};
+    if (m->full)
+        ti_kernels()->drift(m->vector + first, g + first, n, sums);
+    else
+        sums[1] = ti_kernels()->keep(m->vector + first, g + first, n);
+    ti_late_note(m, g, first, n, sums);
     return isfinite(sums[1]); /* squares of floats do not overflow a double */
 }
 

@@ -30,6 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/kernels.h"
+
 enum { LATE_NUMBERS = 7 };
 
 /* Of one rank, from step to step. */
@@ -37,7 +39,7 @@ typedef struct late_memory {
     float
         *vector; /* n numbers: from look to learn the gradient, and then the last update, if that is `full` */
     /* Otherwise, as where few entries were sent, what of the update is not zero, in order: `moved` of at most `room` numbers. */
-    bool full;
+    bool full, past; /* `past`: it is so long that it is written past the caches */
     uint32_t *indices;
     float *values;
     size_t moved, room, seen; /* `seen`: so many of them by the look so far */
@@ -59,6 +61,10 @@ void ti_late_forget(late_memory *m); /* as before the first step */
 /* Before a level is chosen for x = e + gamma g: a look at g, part by part from position 0 on, where every part but the last is a multiple of 32
  * long. False: something in this part is not finite. Then, with |x|^2, what is to be known of all of it. */
 bool ti_late_look(late_memory *m, const float *g, size_t first, size_t n);
+/* The same, of whoever passes over g anyway: what `form` is to do besides for the part from `first` on, and what it has then said of
+ * <memory, g> and |g|^2, where all was finite. */
+void ti_late_join(const late_memory *m, size_t first, form_job *job);
+void ti_late_note(late_memory *m, const float *g, size_t first, size_t n, const double sums[2]);
 void ti_late_judge(late_memory *m, double gamma, double energy);
 /* After the step: what came of it, and how many entries the rank had sent. */
 void ti_late_learn(late_memory *m, const float *update, size_t entries, size_t n);

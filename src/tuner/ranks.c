@@ -13,7 +13,7 @@ enum {
     DIGIT = 11,
     DIGITS = 1 << DIGIT,
     ALIGNMENT = 64,
-    SORT_FEW = 2048, /* looking through the bins takes longer */
+    SORT_FEW = 8192, /* looking through the bins takes longer */
     BEYOND = 16      /* entries that a kernel may store too many */
 };
 
@@ -143,7 +143,7 @@ bool ti_ranks_count_above(const tithe_tuner_call *call, ranks *r, uint32_t min, 
     forming *f = call->forming && call->forming->done < call->n ? call->forming : NULL;
     for (size_t first = 0; first < call->n && finite && count <= max; first += FORM_TOGETHER) {
         const size_t length = call->n - first < FORM_TOGETHER ? call->n - first : FORM_TOGETHER;
-        select_job job = {
+        const select_job job = {
             .source = {(float *)call->x + first, NULL, 0},
             .n = length,
             .first = (uint32_t)first,

@@ -1,17 +1,18 @@
 /* test_tables_select.c - selection of every table against ref: the same survivors in the same order, nothing beyond
- * the room that was given, however they crowd; and what is done with survivors afterwards. */
+ * the room that was given, however they crowd; the sums that are taken on the way; and what is done with survivors afterwards. */
 #include "kernels/tables.h"
 
 enum { SLACK = 16 };
 
 static fenced gradient_field;
-static output vector, indices, values;
+static output vector, memory, indices, values;
 
 static int setup(void **state)
 {
     tables_setup(state);
     gradient_field = fenced_make(LONGEST * 4);
     vector = output_make("the vector", LONGEST * 4);
+    memory = output_make("the memory", LONGEST * 4);
     indices = output_make("the indices", (LONGEST + SLACK) * 4);
     values = output_make("the values", (LONGEST + SLACK) * 4);
     return 0;
@@ -190,6 +191,108 @@ static void survivors_may_crowd(void **state)
             }
 }
 
+/* ---- and sums on the way -------------------------------------------------------------------------------------- */
+
+typedef struct form_case {
+    const float *x, *g, *before;
+    float gamma;
+    uint32_t min;
+    bool remembers, drift, past;
+} form_case;
+
+static size_t form(const kernels *k, const form_case *c, size_t n, bool wanted, double sums[3], bool *finite)
+{
+    uint8_t *x = wanted ? vector.wanted : vector.got, *kept = wanted ? memory.wanted : memory.got;
+    uint8_t *at = wanted ? indices.wanted : indices.got, *value = wanted ? values.wanted : values.got;
+    output_reset(x, &vector, c->x);
+    output_reset(kept, &memory, c->before);
+    output_reset(at, &indices, NULL);
+    output_reset(value, &values, NULL);
+    const form_job job = {.select = {.source = {(void *)x, c->g, c->gamma},
+                                     .n = n,
+                                     .first = 77,
+                                     .min = c->min,
+                                     .indices = (void *)at,
+                                     .values = (void *)value,
+                                     .capacity = n},
+                          .memory = c->remembers ? (void *)kept : NULL,
+                          .drift = c->drift,
+                          .past = c->past};
+    return k->form(&job, sums, finite);
+}
+
+/* What the parts that it is defined by say, one after the other. */
+static void expect_parts(const form_case *c, size_t n, size_t count, const double sums[3], bool finite)
+{
+    static float x[LONGEST], kept[LONGEST];
+    static uint32_t at[LONGEST + SLACK];
+    static float value[LONGEST + SLACK];
+    double drifted[2] = {0};
+    bool is_finite;
+    memcpy(x, c->x, n * 4);
+    memcpy(kept, c->before, n * 4);
+    const select_job job = {.source = {x, c->g, c->gamma},
+                            .n = n,
+                            .first = 77,
+                            .min = c->min,
+                            .indices = at,
+                            .values = value,
+                            .capacity = n};
+    here.table = "ref";
+    expect_here(ti_kernels_ref.select(&job, &is_finite) == count && is_finite == finite,
+                "other survivors than without sums");
+    expect_here(memcmp(x, vector.wanted, n * 4) == 0 && memcmp(at, indices.wanted, count * 4) == 0,
+                "another vector than without sums");
+    ti_kernels_ref.drift(kept, c->g, n, drifted);
+    expect_here(memcmp(memory.wanted, c->remembers ? c->g : c->before, n * 4) == 0,
+                "the memory is not what it should be");
+    if (!finite) return;
+    expect_double("the squares of the sum", sums[0], ti_kernels_ref.keep(NULL, x, n));
+    expect_double("the product with the memory", sums[1], c->remembers && c->drift ? drifted[0] : 0);
+    expect_double("the squares of the gradient", sums[2], c->remembers ? drifted[1] : 0);
+}
+
+static void form_and_sum(vector_kind kind, size_t n, unsigned place)
+{
+    float *g = (void *)fenced_place(&gradient_field, n * 4, 4, (place + 9) % PLACES);
+    memcpy(g, vector_of(gradient_kind(kind, n), 3 * n), n * 4);
+    form_case c = {.x = vector_of(kind, n + place), .g = g, .gamma = n % 2 ? 1 : 0.3f};
+    c.before = vector_of((vector_kind)((kind + n) % V_NONFINITE), 2 * n + 1);
+    output_place(&vector, n * 4, 4, place);
+    output_place(&memory, n * 4, 4, n % 3 ? 0 : (place + 5) % PLACES); /* place 0 is a boundary of lines */
+    output_place(&indices, (n + SLACK) * 4, 4, (place + 3) % PLACES);
+    output_place(&values, (n + SLACK) * 4, 4, (place + 7) % PLACES);
+    for (unsigned way = 0; way < 4; way++) {
+        double wanted[3], got[3];
+        bool finite, got_finite;
+        c.remembers = way > 0;
+        c.drift = way == 3;
+        c.past = way == 2;
+        c.min = (n + way) % 3 ? common_magnitude(c.x, n, 50) : 1;
+        snprintf(here.more, sizeof here.more, ", at least %08x, way %u", c.min, way);
+        const size_t count = form(&ti_kernels_ref, &c, n, true, wanted, &finite);
+        expect_parts(&c, n, count, wanted, finite);
+        for (size_t t = 0; t < running_count; t++) {
+            here.table = running[t]->name;
+            const size_t survived = form(running[t], &c, n, false, got, &got_finite);
+            expect_here(got_finite == finite, "finite: %d instead of %d", got_finite, finite);
+            expect_output(&vector, vector.size);
+            expect_output(&memory, memory.size);
+            if (!finite) continue;
+            expect_here(survived == count, "%zu survivors instead of %zu", survived, count);
+            expect_output(&indices, count * 4);
+            expect_output(&values, count * 4);
+            for (int i = 0; i < 3; i++) expect_double("a sum on the way", got[i], wanted[i]);
+        }
+    }
+}
+
+static void forming_and_summing(void **state)
+{
+    (void)state;
+    every_case("form", form_and_sum);
+}
+
 /* ---- what survived ---------------------------------------------------------------------------------------- */
 
 /* In place, what is not below some magnitude; to the side, what lies between two. */
@@ -257,6 +360,7 @@ int main(void)
         cmocka_unit_test(selecting),
         cmocka_unit_test(any_room_will_do),
         cmocka_unit_test(survivors_may_crowd),
+        cmocka_unit_test(forming_and_summing),
         cmocka_unit_test(sifting),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
