@@ -134,13 +134,13 @@ INLINE size_t form_as(const form_job *job, const form_memory kind, double sums[3
     return out.count;
 }
 
+/* A copy goes past the caches, if it is on a boundary of lines: nobody looks at all of it again, and what a step does look at stays. */
 static size_t avx512_form(const form_job *job, double sums[3], bool *finite)
 {
-    const bool lines = (uintptr_t)job->memory % 64 == 0;
     if (!job->memory) return form_as(job, FORM_ONLY, sums, finite);
     if (job->drift) return form_as(job, FORM_DRIFT, sums, finite);
-    return job->past && lines ? form_as(job, FORM_COPY_PAST, sums, finite)
-                              : form_as(job, FORM_COPY, sums, finite);
+    return (uintptr_t)job->memory % 64 == 0 ? form_as(job, FORM_COPY_PAST, sums, finite)
+                                            : form_as(job, FORM_COPY, sums, finite);
 }
 
 #endif

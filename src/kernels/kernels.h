@@ -48,7 +48,6 @@ typedef struct form_job {
     select_job select; /* with a gradient */
     float *memory;     /* becomes g; or NULL */
     bool drift;        /* it held a vector, to be multiplied with g */
-    bool past;         /* it is long: write it past the caches, if not `drift` */
 } form_job;
 
 typedef struct level_job {

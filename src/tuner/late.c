@@ -11,9 +11,8 @@ enum { KNOWN, GAIN, MOVED, ENTRIES, GAINED, EXPECTED, BEGUN };
 
 enum {
     LINE = 64,
-    FEW = 16,      /* an update of which one in so many is not zero, or fewer, is kept without the zeros */
-    BEYOND = 16,   /* entries that a kernel may store too many */
-    FAR = 1 << 18, /* numbers of a memory that would take the place of what a step looks at in the caches */
+    FEW = 16,    /* an update of which one in so many is not zero, or fewer, is kept without the zeros */
+    BEYOND = 16, /* entries that a kernel may store too many */
     TOGETHER = 1 << 17 /* numbers of an update to look at, before it is known that there are not too many */
 };
 
@@ -35,7 +34,6 @@ bool ti_late_open(late_memory *m, size_t n)
                        .indices = malloc((room + BEYOND) * sizeof *m->indices),
                        .values = malloc((room + BEYOND) * sizeof *m->values),
                        .room = room,
-                       .past = n >= FAR,
                        .lost = 1};
     if (m->vector && m->indices && m->values) return true;
     ti_late_close(m);
@@ -74,7 +72,6 @@ void ti_late_join(const late_memory *m, size_t first, form_job *job)
 {
     job->memory = m->vector + first;
     job->drift = m->full;
-    job->past = m->past;
 }
 
 void ti_late_note(late_memory *m, const float *g, size_t first, size_t n, const double sums[2])

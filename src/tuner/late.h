@@ -39,7 +39,7 @@ typedef struct late_memory {
     float
         *vector; /* n numbers: from look to learn the gradient, and then the last update, if that is `full` */
     /* Otherwise, as where few entries were sent, what of the update is not zero, in order: `moved` of at most `room` numbers. */
-    bool full, past; /* `past`: it is so long that it is written past the caches */
+    bool full;
     uint32_t *indices;
     float *values;
     size_t moved, room, seen; /* `seen`: so many of them by the look so far */

@@ -60,12 +60,13 @@ void ti_ranks_sort(uint32_t *keys, size_t count, unsigned bits, uint32_t *room)
         insert_sort(keys, count);
         return;
     }
-    uint32_t *from = keys, *to = room;
+    uint32_t *from = keys, *to = room, places[32 / DIGIT + 1][DIGITS] = {0};
+    /* All digits at once: large keys share the upper ones, and a counter that many share has to be waited for. */
+    for (size_t i = 0; i < count; i++)
+        for (unsigned d = 0; d * DIGIT < bits; d++) places[d][keys[i] >> d * DIGIT & (DIGITS - 1)]++;
     for (unsigned shift = 0; shift < bits; shift += DIGIT) {
-        uint32_t place[DIGITS] = {0};
-        for (size_t i = 0; i < count; i++) place[from[i] >> shift & (DIGITS - 1)]++;
+        uint32_t *place = places[shift / DIGIT], before = 0;
         if (place[from[0] >> shift & (DIGITS - 1)] == count) continue; /* they agree in this digit */
-        uint32_t before = 0;
         for (size_t d = DIGITS; d-- > 0;) {
             const uint32_t here = place[d];
             place[d] = before;

@@ -13,41 +13,54 @@
 
 enum {
     SAMPLE = 4096,
+    BESIDE = 4,    /* neighbours that are taken together */
     MIN = 1 << 14, /* shorter vectors are counted as fast */
     MARGIN = 8,    /* of sampled entries, for levels that a sample does not resolve */
-    LOOKS = 400    /* at stretches of the levels beyond the entries that were kept */
+    SPARED =
+        9, /* bits of a sampled magnitude that make no difference: a sort of the others takes a pass less */
+    LOOKS = 400 /* at stretches of the levels beyond the entries that were kept */
 };
 
 static size_t sample_size(size_t n)
 {
-    return n / 32 < SAMPLE ? n / 32 : SAMPLE;
+    return n / 32 < SAMPLE ? n / 32 / BESIDE * BESIDE : SAMPLE;
 }
 
-/* One position from each of `size` equal stretches. */
+/* A few neighbours from each of equal stretches: they share a line, and waiting for lines is most of what a sample takes. So all of them are
+ * asked for before the first is looked at. */
 static void take_sample(const tithe_tuner_call *call, size_t size, uint32_t *keys, uint32_t *room)
 {
     const forming *f = call->forming; /* nobody was here before */
-    for (size_t i = 0; i < size; i++) {
-        const uint64_t begin = (uint64_t)i * call->n / size, end = (uint64_t)(i + 1) * call->n / size;
-        const size_t at = (size_t)(begin + rng_mix(i) % (end - begin));
-        const float x = f ? call->x[at] + f->gamma * f->g[at] : call->x[at];
-        keys[i] = f32_bits(x) & 0x7fffffffu;
+    const size_t places = size / BESIDE;
+    const uint64_t stretch = ((uint64_t)call->n << 32) / places; /* with 32 bits behind the point */
+    for (uint64_t i = 0; i < places; i++) {
+        const uint64_t begin = i * stretch >> 32, choices = ((i + 1) * stretch >> 32) - begin - BESIDE;
+        room[i] = (uint32_t)(begin + (choices * (rng_mix(i) >> 32) >> 32)) / BESIDE * BESIDE;
+        __builtin_prefetch(call->x + room[i]);
+        if (f) __builtin_prefetch(f->g + room[i]);
     }
-    ti_ranks_sort(keys, size, 31, room);
+    for (size_t i = 0; i < places * BESIDE; i++) {
+        const size_t at = room[i / BESIDE] + i % BESIDE;
+        const float x = f ? call->x[at] + f->gamma * f->g[at] : call->x[at];
+        keys[i] = (f32_bits(x) & 0x7fffffffu) >> SPARED;
+    }
+    ti_ranks_sort(keys, size, 31 - SPARED, room);
+    for (size_t i = 0; i < size; i++) keys[i] <<= SPARED;
 }
 
 /* The rank in the sample that seems best, by looking at ranks that grow by a sixteenth. */
 static size_t guess_rank(const cat_search *s, const uint32_t *keys, size_t size)
 {
     const double each = (double)s->call->n / (double)size;
-    top_sums sums = {0};
     size_t best_rank = 0, next = 1;
-    double best = 0;
+    double best = 0, s1 = 0, s2 = 0;
     for (size_t i = 0; i < size && keys[i] > 0; i++) {
         const double a = key_value(keys[i]);
-        sums = (top_sums){sums.count + each, sums.s1 + each * a, sums.s2 + each * a * a};
+        s1 += a;
+        s2 += a * a;
         if (i + 1 < next) continue;
         next = i + 2 + (i + 1) / 16;
+        const top_sums sums = {each * (double)(i + 1), each * s1, each * s2};
         const double level = fmin(sums.count, (double)s->call->n - 1),
                      value = ti_progress_at(s, &sums) / ti_search_cost(s, level);
         if (value > best) {
