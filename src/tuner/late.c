@@ -1,9 +1,11 @@
 /* late.c - see late.h. */
+#define _GNU_SOURCE /* madvise */
 #include "tuner/late.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "kernels/kernels.h"
 
@@ -11,6 +13,7 @@ enum { KNOWN, GAIN, MOVED, ENTRIES, GAINED, EXPECTED, BEGUN };
 
 enum {
     LINE = 64,
+    LARGE_PAGE = 1 << 21,
     FEW = 16,    /* an update of which one in so many is not zero, or fewer, is kept without the zeros */
     BEYOND = 16, /* entries that a kernel may store too many */
     TOGETHER = 1 << 17 /* numbers of an update to look at, before it is known that there are not too many */
@@ -18,12 +21,17 @@ enum {
 
 static const double MIN_RHO = 1e-6, MIN_GAINED = 1e-9, KEEP_UP = 1.5, DOWN = 1.5, UP = 1.2, FRESH = 0.2;
 
-/* Zeros, on a boundary of lines. */
+/* Zeros, on a boundary of lines; where it is long and the system has them, in large pages: a store past the caches waits for the place of its page,
+ * too. */
 static float *vector_of(size_t n)
 {
-    const size_t size = (n * sizeof(float) + LINE) / LINE * LINE;
-    float *vector = aligned_alloc(LINE, size);
-    if (vector) memset(vector, 0, size);
+    const size_t bytes = n * sizeof(float), unit = bytes < LARGE_PAGE ? (size_t)LINE : (size_t)LARGE_PAGE;
+    const size_t size = (bytes + unit - (bytes > 0)) / unit * unit;
+    float *vector = aligned_alloc(unit, size);
+#ifdef MADV_HUGEPAGE
+    if (vector && unit == LARGE_PAGE) madvise(vector, size, MADV_HUGEPAGE); /* or not: then it is slower */
+#endif
+    if (vector) memset(vector, 0, bytes);
     return vector;
 }
 
