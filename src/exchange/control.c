@@ -42,7 +42,6 @@ tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reaso
     if (status) return status;
     c->now = place;
     c->timed_all = c->timed = 0;
-    c->coding = 0;
     c->changes += ex->step > 0; /* before, it was none that a step was made with */
     snprintf(c->reason, sizeof c->reason, "%s", reason);
     return TITHE_OK;
@@ -104,11 +103,14 @@ static tithe_status expect_agreement(const tithe_exchange *ex, const float *all,
     return ti_fail(error, TITHE_E_MISMATCH, 0, "The ranks do not agree on how to make a step.");
 }
 
-/* In a step a codec shares caches and cores with all else, and its vectors are as long as they are. */
-static void learn_codec(exchange_control *c, double seconds)
+/* In a step a codec shares caches and cores with all else, and vectors may be longer than the one that was timed. Under a leader or a server
+ * one rank does what the others wait for, and the mean over ranks says nothing of that. */
+static void learn_codec(const tithe_exchange *ex, double seconds)
 {
-    const double timed = c->settings.all[c->now].codec, least = 0.5, most = 10;
-    if (timed > 0 && seconds > 0) c->slow += (fmin(fmax(seconds / timed, least), most) - c->slow) / 2;
+    exchange_control *c = ex->control;
+    const double timed = c->settings.all[c->now].codec;
+    if (ex->scheme->forms || ex->scheme->served || !(timed > 0) || !(seconds > 0)) return;
+    c->slow += (fmin(fmax(seconds / timed, SLOW_MIN), SLOW_MAX) - c->slow) / 2;
 }
 
 /* What a step takes beside its messages and its codec, whatever they are: gradients, and waiting for those who are slow. */
@@ -141,12 +143,12 @@ static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
         c->view.fresh = true;
     }
     if (!status && c->live) {
-        learn_codec(c, (double)c->ranks[0].seen[SEEN_CODEC] / comm->size);
+        learn_codec(ex, (double)c->ranks[0].seen[SEEN_CODEC] / comm->size);
         learn_compute(c, (double)c->ranks[0].seen[SEEN_SECONDS] / comm->size);
     }
     if (!status && c->live && !c->told) status = ti_control_watch(ex, error);
     c->since = c->timed = c->gains = 0;
-    c->coding = c->gain = 0;
+    c->gain = 0;
     c->checked = c->looked = true;
     c->spent += ti_control_cost(ex);
     for (unsigned i = 0; i < comm->local; i++) c->ranks[i] = (control_rank){0};

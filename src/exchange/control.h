@@ -57,6 +57,10 @@ typedef struct control_rank {
     float seen[SEEN];
 } control_rank;
 
+/* Limits of `slow`. */
+#define SLOW_MIN 0.5
+#define SLOW_MAX 10.0
+
 typedef struct exchange_control {
     const tithe_tuner *tuner;
     void *state;
@@ -93,8 +97,7 @@ typedef struct exchange_control {
     bool told; /* by the caller what the link is; otherwise it is watched here */
     tithe_link_estimate estimate;
     double left, usual;
-    double busy,
-        coding; /* seconds in codecs: up to then, and of the steps that were timed since the last check-in */
+    double busy, coding; /* seconds in codecs: up to then, and of a step, usually */
     unsigned timed, timed_all;
     uint32_t step; /* which is being put */
     float *before; /* the update of the step before, where this one looks at it */
@@ -118,6 +121,8 @@ tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double 
 tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error);
 /* A step has just ended; and between two of them the caller did something else, which is no part of a step. */
 void ti_control_time(tithe_exchange *ex);
+/* What was counted as coding just now was something else, the same with every setting. */
+void ti_control_not_coding(tithe_exchange *ex);
 void ti_control_paused(tithe_exchange *ex, double seconds);
 
 /* Whether a step may go nowhere because the switch is lost: whoever says so takes another setting then. */

@@ -7,10 +7,10 @@
 static const double SHARE = 0.03, /* of the time so far, */
     SHARE_OF_DENSE = 0.02;        /* and of the time that dense steps would have taken */
 enum {
-    APART = 5,
-    GROWS = 8, /* steps between two of them: at least so many, and one part of all so far; */
-    PAYS = 4
-}; /* and of the fastest setting, that pay for the first */
+    APART = 5, /* steps between two of them: at least so many, */
+    GROWS = 8, /* and one part of all so far; */
+    PAYS = 4   /* and of the fastest setting, that pay for the first */
+};
 
 /* ---- what it takes ------------------------------------------------------------------------------------------ */
 
@@ -74,7 +74,7 @@ static bool promises_much(const exchange_control *c, double cost)
 {
     double least = INFINITY;
     for (size_t i = 0; i < c->settings.count; i++) least = fmin(least, c->seconds[i]);
-    return PAYS * (c->seconds[c->now] - least) > cost;
+    return cost > 0 && PAYS * (c->seconds[c->now] - least) > cost;
 }
 
 void ti_control_plan(tithe_exchange *ex, unsigned look)

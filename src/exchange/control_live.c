@@ -159,21 +159,38 @@ tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error)
 
 /* ---- what steps take ------------------------------------------------------------------------------------------- */
 
-/* What a step usually takes with this setting: about the median, since one that is held up says nothing about the others. The first ones move it a lot, later ones
+/* What is usual after one more: about the median, since a step that is held up says nothing about the others. The first ones move it a lot, later ones
  * by a twentieth. */
+static double usual_with(double usual, unsigned count, double took)
+{
+    const double by = 1 + fmax(0.05, 1.0 / (2 + count));
+    return count ? fmin(fmax(took, usual / by), usual * by) : took;
+}
+
+static double coding_so_far(const tithe_exchange *ex)
+{
+    return ex->totals.encode + ex->totals.decode;
+}
+
 void ti_control_time(tithe_exchange *ex)
 {
     exchange_control *c = ex->control;
-    const double now = clock_now(), took = now - c->left, busy = ex->totals.encode + ex->totals.decode;
+    const double now = clock_now(), busy = coding_so_far(ex);
     if (c->left > 0) {
-        const double by = 1 + fmax(0.05, 1.0 / (2 + c->timed_all));
-        c->usual = c->timed_all ? fmin(fmax(took, c->usual / by), c->usual * by) : took;
+        const unsigned warm =
+            c->timed_all ? c->timed_all - 1 : 0; /* the first with a setting finds nothing in caches */
+        c->usual = usual_with(c->usual, c->timed_all, now - c->left);
+        c->coding = usual_with(c->coding, warm, busy - c->busy);
         c->timed_all++;
         c->timed++;
-        c->coding += busy - c->busy;
     }
     c->left = now;
     c->busy = busy;
+}
+
+void ti_control_not_coding(tithe_exchange *ex)
+{
+    if (ex->control) ex->control->busy = coding_so_far(ex);
 }
 
 void ti_control_paused(tithe_exchange *ex, double seconds)

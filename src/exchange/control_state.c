@@ -96,7 +96,7 @@ static bool make_sense(const exchange_control *c, const double *numbers)
            is_whole(numbers[AT_SINCE], most) && is_whole(numbers[AT_GAINS], most) &&
            isfinite(numbers[AT_GAIN]) && is_whole(numbers[AT_CHANGES], most) &&
            is_whole(numbers[AT_FLAGS], c->tuner->explores ? ALL_FLAGS : TRYING - 1) &&
-           numbers[AT_COMPUTE] >= 0 && numbers[AT_SLOW] > 0 && isfinite(numbers[AT_SLOW]) &&
+           numbers[AT_COMPUTE] >= 0 && numbers[AT_SLOW] >= SLOW_MIN && numbers[AT_SLOW] <= SLOW_MAX &&
            numbers[AT_RIGHT] >= 0 && numbers[AT_RIGHT] <= 1 && isfinite(numbers[AT_COMPUTE]) &&
            isfinite(numbers[AT_SPENT]) && isfinite(numbers[AT_TOOK]) &&
            !ti_setting_is_out(&c->settings.all[(size_t)numbers[AT_SETTING]],

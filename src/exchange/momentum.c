@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "exchange/control.h"
 
 struct exchange_momentum {
     float factor;
@@ -139,6 +140,7 @@ void ti_momentum_finish(tithe_exchange *ex, bool taken, float *update)
     }
     if (taken) take_back(m->factor, m->last, update, ex->n);
     ex->totals.decode += clock_now() - start;
+    ti_control_not_coding(ex);
 }
 
 /* ---- what is kept ---------------------------------------------------------------------------------------- */

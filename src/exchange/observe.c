@@ -14,6 +14,7 @@
 
 enum {
     BLOCK = 64,
+    TOGETHER = 16,     /* of them, where none is left out */
     LANES = 16,        /* sums that run side by side, so that a processor need not wait for one of them */
     LOOKS = 8,         /* steps before a check-in from which a rank looks back, */
     BACK = 1 << 14,    /* numbers that it looks at then, */
@@ -35,11 +36,12 @@ static sample sample_of(size_t n, uint32_t step, size_t max)
     return (sample){first, apart, (double)apart};
 }
 
-/* The part of a block that lies in [begin, begin + length); false: nothing does. */
-static bool part_of_block(size_t block, size_t begin, size_t length, size_t *from, size_t *to)
+/* The part of a few blocks that lies in [begin, begin + length); false: nothing does. */
+static bool part_of_blocks(size_t block, size_t count, size_t begin, size_t length, size_t *from, size_t *to)
 {
-    *from = block * BLOCK < begin ? begin : block * BLOCK;
-    *to = (block + 1) * BLOCK < begin + length ? (block + 1) * BLOCK : begin + length;
+    const size_t first = block * BLOCK, last = first + count * BLOCK;
+    *from = first < begin ? begin : first;
+    *to = last < begin + length ? last : begin + length;
     return *from < *to;
 }
 
@@ -49,7 +51,7 @@ static size_t first_block(const sample *s, size_t begin)
     return block <= s->first ? s->first : s->first + (block - s->first + s->apart - 1) / s->apart * s->apart;
 }
 
-/* Of at most a block: floats do for so few. */
+/* Of a few blocks: floats do for so few numbers. */
 static double product(const float *a, const float *b, size_t count)
 {
     float lane[LANES] = {0}, sum = 0;
@@ -65,9 +67,10 @@ static void look_back(const exchange_control *c, control_rank *r, size_t n, cons
                       size_t length)
 {
     const sample s = sample_of(n, c->step, BACK);
-    for (size_t block = first_block(&s, begin); block * BLOCK < begin + length; block += s.apart) {
+    const size_t together = s.apart == 1 ? TOGETHER : 1;
+    for (size_t block = first_block(&s, begin); block * BLOCK < begin + length; block += together * s.apart) {
         size_t from, to;
-        if (part_of_block(block, begin, length, &from, &to))
+        if (part_of_blocks(block, together, begin, length, &from, &to))
             r->gained += s.weight * product(g + (from - begin), c->before + from, to - from);
     }
 }
@@ -80,7 +83,7 @@ void ti_control_remember(tithe_exchange *ex, const float *update)
     if (!c->stepped) return;
     for (size_t block = s.first; block * BLOCK < ex->n; block += s.apart) {
         size_t from, to;
-        if (part_of_block(block, 0, ex->n, &from, &to))
+        if (part_of_blocks(block, 1, 0, ex->n, &from, &to))
             memcpy(c->before + from, update + from, (to - from) * sizeof *update);
     }
 }
@@ -110,14 +113,12 @@ static void take_kept(float place[BLOCK], const kept *k, size_t from, size_t to)
 }
 
 /* A block has a sign for each of its numbers, and the group that its first one is added to; the next goes to the next group. */
-typedef struct throw
-{
+typedef struct toss {
     float sign[BLOCK];
     size_t group;
-}
-throw;
+} toss;
 
-static throw throw_at(uint64_t salt, size_t block)
+static toss toss_at(uint64_t salt, size_t block)
 {
 #define ROW(n)                                                         \
     {                                                                  \
@@ -127,7 +128,7 @@ static throw throw_at(uint64_t salt, size_t block)
                                       ROW(8), ROW(9), ROW(10), ROW(11), ROW(12), ROW(13), ROW(14), ROW(15)};
 #undef ROW
     const uint64_t dice = rng_mix(salt + block);
-    throw t = {.group = (size_t)(dice * RNG_GOLDEN >> 32) % SKETCH};
+    toss t = {.group = (size_t)(dice * RNG_GOLDEN >> 32) % SKETCH};
     for (size_t i = 0; i < BLOCK; i += 4) memcpy(t.sign + i, four[dice >> i & 15], sizeof four[0]);
     return t;
 }
@@ -137,7 +138,7 @@ typedef struct sketch {
     float sum[SKETCH + BLOCK];
 } sketch;
 
-static void add_block(sketch *restrict s, const throw *restrict t, const float *restrict x)
+static void add_block(sketch *restrict s, const toss *restrict t, const float *restrict x)
 {
     float *sum = s->sum + t->group;
     for (size_t i = 0; i < BLOCK; i++) sum[i] += t->sign[i] * x[i];
@@ -158,9 +159,9 @@ static void look_closely(const exchange_control *c, control_rank *r, size_t n, c
     sketch of_g = {0}, of_e = {0};
     for (size_t block = first_block(&s, begin); block * BLOCK < begin + length; block += s.apart) {
         size_t from, to;
-        if (!part_of_block(block, begin, length, &from, &to)) continue;
+        if (!part_of_blocks(block, 1, begin, length, &from, &to)) continue;
         float x[BLOCK]; /* each of these in turn */
-        const throw t = throw_at(salt, block);
+        const toss t = toss_at(salt, block);
         take_block(x, g + (from - begin), from, to);
         add_block(&of_g, &t, x);
         const float *v = sent + (from - begin);
@@ -208,7 +209,7 @@ void ti_control_tell(const tithe_exchange *ex, unsigned local)
     r->seen[SEEN_SPREAD] = r->g2 > 0 ? (float)(r->g1 * r->g1 / r->g2) : 0;
     r->seen[SEEN_SPREAD_KEPT] = r->x2 > 0 ? (float)(r->x1 * r->x1 / r->x2) : 0;
     r->seen[SEEN_SECONDS] = c->timed ? (float)c->usual : 0;
-    r->seen[SEEN_CODEC] = c->timed ? (float)(c->coding / c->timed / ex->config.comm->local) : 0;
+    r->seen[SEEN_CODEC] = c->timed ? (float)c->coding : 0;
     r->seen[SEEN_GAIN] = c->gains ? (float)(c->gain / c->gains) : 0;
     r->seen[SEEN_DESCENT] = c->since ? (float)(r->descent / c->since) : 0;
     for (unsigned i = SEEN_SKETCHES; i < SEEN; i++) r->seen[i] *= (float)sqrt(s.weight);

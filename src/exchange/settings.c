@@ -114,14 +114,20 @@ static void write_options(const char *codec, const tithe_scheme *scheme, const c
              collective);
 }
 
+/* To serve the others, where the server is a process of its own, which knows one scheme. */
+static bool needs_a_rank(const maker *m, const tithe_scheme *scheme)
+{
+    const tithe_comm *comm = m->ex->config.comm;
+    return scheme->served && comm->server == comm->size;
+}
+
 /* Nothing is added where these do not go together. */
 static tithe_status add(maker *m, const char *codec, const tithe_scheme *scheme, const char *collective,
                         tithe_error *error)
 {
     const tithe_exchange *ex = m->ex;
-    const bool apart = ex->config.comm->server == ex->config.comm->size;
     if (!grow(m)) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to choose settings.");
-    if (strlen(codec) > TITHE_SETTING_TEXT / 4 || (apart && scheme->served)) return TITHE_OK;
+    if (strlen(codec) > TITHE_SETTING_TEXT / 4 || needs_a_rank(m, scheme)) return TITHE_OK;
     tithe_setting *s = &m->list->all[m->list->count];
     exchange_methods methods;
     *s = (tithe_setting){.keep = 1,
@@ -288,8 +294,9 @@ static const tithe_scheme *named_scheme(const char *spec)
 static tithe_status expect_some(const maker *m, const tithe_exchange_config *config, tithe_error *error)
 {
     const bool no_levels = m->asks_for_part && m->range->low >= 1;
+    const bool dense_alone = no_levels || (m->only_scheme && needs_a_rank(m, m->only_scheme));
     for (size_t i = 0; i < m->list->count; i++)
-        if (!m->list->all[i].spare && !(no_levels && m->list->all[i].whole)) return TITHE_OK;
+        if (!m->list->all[i].spare && !(dense_alone && m->list->all[i].whole)) return TITHE_OK;
     const char *why = m->why_not.code ? m->why_not.text : NULL;
     if (!why && m->needs_switch) why = m->needs_switch->refuse(config);
     if (why) return ti_fail(error, TITHE_E_SPEC, 0, "%s", why);

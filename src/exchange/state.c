@@ -124,6 +124,7 @@ void tithe_exchange_continue(tithe_exchange *ex, uint32_t step, const tithe_exch
     if (ex->control) move_on(ex->control, step);
     for (unsigned p = 0; p < ti_exchange_parts(ex); p++) ti_exchange_part(ex, p)->step = step;
     if (totals) sized_copy(&ex->totals, totals);
+    if (totals && ex->control) ex->control->left = 0; /* no step took what was added there */
     if (!last) return;
     const tithe_exchange_record before = ex->last; /* the names are its own */
     sized_copy(&ex->last, last);
