@@ -332,6 +332,7 @@ tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *co
                            .settings = c->settings.all,
                            .count = c->settings.count,
                            .seconds = c->seconds,
+                           .momentum = ex->config.momentum > 0,
                            .spread = NAN,
                            .spread_kept = NAN,
                            .descent = NAN,

@@ -24,10 +24,10 @@
  * over the loss that a step gains it is a number of steps. Divided by tau it is m, by which all tau are multiplied. Where the
  * loss falls less because of what is late, m grows until more is sent. A measurement counts as far as it is sure. While nobody
  * can be sure that steps gain anything m does not fall, and grows to 4 at most: of a quotient whose denominator is lost in the noise,
- * what is sure is that it is not small, but not how large it is. (With momentum and mini-batches <g_t, u_(t-1)> is below 0 for most
- * of a run in which the loss falls.) Where descents are noise nothing shows what lag gains or costs either, so one that is long
- * beside the way costs more; and mini-batches took a fifth more steps with each level of top-k from 1 to 10 %, so a small gain is
- * none (docs/pytorch.md). */
+ * what is sure is that it is not small, but not how large it is. With momentum <g_t, u_(t-1)> is below 0 for most of a run in which
+ * the loss falls, so m stays 1. Where descents are noise nothing shows what lag gains or costs either, so one that is long beside
+ * the way costs more; and mini-batches took a fifth more steps with each level of top-k from 1 to 10 %, so a small gain is none
+ * (docs/pytorch.md). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,8 +165,8 @@ static void learn(auto_state *s, const tithe_view *v)
     s->behind += w * (v->behind - s->behind);
     s->behind_error += w * (squared(v->behind_error) - s->behind_error);
     s->expected += w * (expected_lag(v, &v->settings[v->now]) - s->expected);
-    if (!(s->expected > 0.5) || s->seen < 2) return; /* too little is late to be measured */
-    const double independent = w / (2 - w);          /* the share of one in the error of a smoothed mean */
+    if (v->momentum || !(s->expected > 0.5) || s->seen < 2) return; /* too little is late to be measured */
+    const double independent = w / (2 - w); /* the share of one in the error of a smoothed mean */
     const double doubt =
         independent * (s->behind_error / squared(s->behind) + s->descent_error / squared(s->descent));
     double m = 1;

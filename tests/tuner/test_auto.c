@@ -123,6 +123,28 @@ static void what_waits_too_long_is_sent(void **state)
     w.tuner->close(w.state);
 }
 
+/* With momentum a descent below 0 says nothing of that: what is sent stays as it is. */
+static void momentum_hides_what_waits(void **state)
+{
+    (void)state;
+    world w;
+    world_open(&w);
+    link(&w, 1e-4, 1e6);
+    w.view.momentum = true;
+    see(&w, N / 10.0, NAN, NAN);
+    ask(&w, 0, false);
+    see(&w, N / 10.0, 1e-9, 1e-9);
+    const double first = w.settings[ask(&w, 5, true)].keep;
+    for (uint32_t step = 10; step <= 40; step += 10) {
+        see(&w, N / 10.0, -1e-9, 1);
+        ask(&w, step, true);
+    }
+    const double now = w.settings[w.view.now].keep;
+    expect(now <= 2 * first && now >= first / 2, "keep is %g, and was %g", now,
+           first); /* the way gets longer, and noise counts */
+    w.tuner->close(w.state);
+}
+
 /* Level after 200 steps under gradients that fall like step^-power. */
 static double level_under(double power, double bandwidth)
 {
@@ -373,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(slower_links_get_less),
                                        cmocka_unit_test(what_waits_too_long_is_sent),
+                                       cmocka_unit_test(momentum_hides_what_waits),
                                        cmocka_unit_test(lag_costs_more_where_nothing_falls),
                                        cmocka_unit_test(it_does_not_flap),
                                        cmocka_unit_test(noise_makes_careful),
