@@ -97,7 +97,7 @@ typedef struct exchange_control {
     bool told; /* by the caller what the link is; otherwise it is watched here */
     tithe_link_estimate estimate;
     double left, usual;
-    double busy, coding; /* seconds in codecs: up to then, and of a step, usually */
+    double busy, coding; /* seconds in codecs: up to then, and of a step, at least */
     unsigned timed, timed_all;
     uint32_t step; /* which is being put */
     float *before; /* the update of the step before, where this one looks at it */

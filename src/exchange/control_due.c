@@ -8,8 +8,10 @@ static const double SHARE = 0.03, /* of the time so far, */
     SHARE_OF_DENSE = 0.02;        /* and of the time that dense steps would have taken */
 enum {
     APART = 5, /* steps between two of them: at least so many, */
-    GROWS = 8, /* and one part of all so far; */
-    PAYS = 4   /* and of the fastest setting, that pay for the first */
+    GROWS = 8, /* and one part of all so far, */
+    WATCH =
+        20,  /* but no more where nobody else watches the link: after it broke down each may take seconds; */
+    PAYS = 4 /* and of the fastest setting, that pay for the first */
 };
 
 /* ---- what it takes ------------------------------------------------------------------------------------------ */
@@ -80,16 +82,15 @@ static bool promises_much(const exchange_control *c, double cost)
 void ti_control_plan(tithe_exchange *ex, unsigned look)
 {
     exchange_control *c = ex->control;
-    const double step = c->seconds[c->now], grown = (double)ex->step / GROWS;
+    const double grown = (double)ex->step / GROWS, cost = ti_control_cost(ex), paid = steps_to_pay(c, cost);
     const bool watches = c->live && !c->told; /* the link, which nobody else does */
-    const double cost = ti_control_cost(ex);
-    double apart = fmax(fmax(APART, grown), steps_to_pay(c, cost));
     const bool curious =
         watches || c->tuner->explores || c->settings.all[c->now].waits > 0 || promises_much(c, cost);
+    double apart = fmax(APART, grown);
+    if (watches && (c->settled || apart > WATCH)) apart = WATCH;
+    apart = fmin(fmax(apart, paid), 1e6);
     if (!c->looked && curious)
         apart = 2; /* at the start most is to be learned, where there is something to see */
     if (look) apart = look;
-    const double half_a_second = 0.5;
-    if (c->settled && watches) apart = fmax(apart, fmin(half_a_second / (step > 0 ? step : 1), 1e6));
     c->next = c->settled && !watches ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
 }

@@ -60,6 +60,7 @@ static const double AHEAD = 40, /* steps that are always to come */
     IN_NOISE = 0.2,             /* steps more that all takes there which waits, however little of it */
     SOON = 0.5,                 /* share of the way after which what is late must be ahead of dense */
     STAY = 0.05,                /* what another setting must gain, */
+    STAY_LINK = 0.15,           /* if a link seems to be another one, which is known less well, */
     STAY_MAX = 0.4,             /* and after many changes, each of which doubles it */
     RESTLESS_MAX = 4,           /* of these count, */
     FORGETS = 100,              /* steps after which that is forgotten */
@@ -273,8 +274,8 @@ static void explain(const auto_state *s, const tithe_view *v, double behind, tit
 static double worth(const auto_state *s, const tithe_view *v)
 {
     const double since = v->step - s->changed, left = fmax(0, s->restless - since / FORGETS);
-    double gain = STAY;
-    if (v->fresh) return gain;
+    double gain = STAY_LINK;
+    if (v->fresh) return STAY;
     for (unsigned i = 1; i <= fmin(left, RESTLESS_MAX); i++) gain *= 2;
     return fmin(gain, STAY_MAX);
 }

@@ -37,11 +37,11 @@ static tithe_status step(tithe_exchange *ex, unsigned k, bool bad, float *update
     return status;
 }
 
-/* A slow link, a fast one, a slow one: what leaves is all that there was. */
+/* A fast link, a slow one, a fast one: what leaves is all that there was. */
 static void link_at(tithe_exchange *ex, unsigned k)
 {
-    if (k == 0 || k == 2 * STEPS / 3) tell(ex, 1e-2, 1e5);
-    if (k == STEPS / 3) tell(ex, 1e-5, 1e9);
+    if (k == 0 || k == 2 * STEPS / 3) tell(ex, 1e-5, 1e9);
+    if (k == STEPS / 3) tell(ex, 1e-2, 1e5);
 }
 
 static const char *setting_of(const tithe_exchange *ex)
