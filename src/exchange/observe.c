@@ -120,9 +120,9 @@ typedef struct toss {
 
 static toss toss_at(uint64_t salt, size_t block)
 {
-#define ROW(n)                                                         \
-    {                                                                  \
-        n & 1 ? -1 : 1, n & 2 ? -1 : 1, n & 4 ? -1 : 1, n & 8 ? -1 : 1 \
+#define ROW(n)                                                           \
+    {                                                                    \
+        (n) & 1 ? -1 : 1, (n)&2 ? -1 : 1, (n)&4 ? -1 : 1, (n)&8 ? -1 : 1 \
     }
     static const float four[16][4] = {ROW(0), ROW(1), ROW(2),  ROW(3),  ROW(4),  ROW(5),  ROW(6),  ROW(7),
                                       ROW(8), ROW(9), ROW(10), ROW(11), ROW(12), ROW(13), ROW(14), ROW(15)};
