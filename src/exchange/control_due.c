@@ -7,11 +7,10 @@
 static const double SHARE = 0.03, /* of the time so far, */
     SHARE_OF_DENSE = 0.02;        /* and of the time that dense steps would have taken */
 enum {
-    APART = 5, /* steps between two of them: at least so many, */
-    GROWS = 8, /* and one part of all so far, */
-    WATCH =
-        20,  /* but no more where nobody else watches the link: after it broke down each may take seconds; */
-    PAYS = 4 /* and of the fastest setting, that pay for the first */
+    APART = 5,  /* steps between two of them: at least so many, */
+    GROWS = 8,  /* and one part of all so far, */
+    WATCH = 20, /* but no more where nobody else watches the link, which may break down; */
+    PAYS = 4    /* and of the fastest setting, that pay for the first */
 };
 
 /* ---- what it takes ------------------------------------------------------------------------------------------ */
@@ -88,7 +87,7 @@ void ti_control_plan(tithe_exchange *ex, unsigned look)
         watches || c->tuner->explores || c->settings.all[c->now].waits > 0 || promises_much(c, cost);
     double apart = fmax(APART, grown);
     if (watches && (c->settled || apart > WATCH)) apart = WATCH;
-    apart = fmin(fmax(apart, paid), 1e6);
+    apart = fmax(apart, paid);
     if (!c->looked && curious)
         apart = 2; /* at the start most is to be learned, where there is something to see */
     if (look) apart = look;

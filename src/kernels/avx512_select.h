@@ -62,6 +62,19 @@ static inline void select16(const select_pass *p, size_t i, __mmask16 lanes, __m
     keep16(p->first + (uint32_t)i, _mm512_mask_cmpge_epu32_mask(lanes, magnitudes(v), p->min), v, out);
 }
 
+/* Likewise four times; `largest` has the largest magnitude of every lane. */
+INLINE void store_sums64(const kernel_source *s, size_t i, const __m512 v[4], __m512i largest)
+{
+    const bool finite = _mm512_cmpge_epu32_mask(largest, _mm512_set1_epi32(0x7f800000)) == 0;
+#pragma GCC unroll 4
+    for (size_t j = 0; j < 4; j++) {
+        if (__builtin_expect(finite, 1))
+            _mm512_storeu_ps(s->x + i + 16 * j, v[j]);
+        else
+            store_sums(s, i + 16 * j, 0xffff, v[j]);
+    }
+}
+
 /* *most has the largest magnitude of every lane so far. `add` and `sparse` are constants. */
 INLINE void select64(const select_pass *p, size_t i, const bool add, const bool sparse, __m512i *max,
                      survivors *out)
@@ -85,16 +98,7 @@ INLINE void select64(const select_pass *p, size_t i, const bool add, const bool 
         keep[j] = _mm512_cmpge_epu32_mask(magnitude, p->min);
     }
     *max = _mm512_max_epu32(*max, largest);
-    if (add) {
-        const bool finite = _mm512_cmpge_epu32_mask(largest, _mm512_set1_epi32(0x7f800000)) == 0;
-#pragma GCC unroll 4
-        for (size_t j = 0; j < 4; j++) {
-            if (__builtin_expect(finite, 1))
-                _mm512_storeu_ps(p->source.x + i + 16 * j, v[j]);
-            else
-                store_sums(&p->source, i + 16 * j, 0xffff, v[j]);
-        }
-    }
+    if (add) store_sums64(&p->source, i, v, largest);
 #pragma GCC unroll 4
     for (size_t j = 0; j < 4; j++)
         if (!sparse || keep[j]) keep16(p->first + (uint32_t)(i + 16 * j), keep[j], v[j], &here);

@@ -68,14 +68,7 @@ INLINE void form64(const select_pass *p, float *memory, size_t i, const form_mem
         keep[j] = _mm512_cmpge_epu32_mask(magnitudes(v[j]), p->min);
     }
     sums->max = _mm512_max_epu32(sums->max, largest);
-    const bool finite = _mm512_cmpge_epu32_mask(largest, _mm512_set1_epi32(0x7f800000)) == 0;
-#pragma GCC unroll 4
-    for (size_t j = 0; j < 4; j++) {
-        if (__builtin_expect(finite, 1))
-            _mm512_storeu_ps(p->source.x + i + 16 * j, v[j]);
-        else
-            store_sums(&p->source, i + 16 * j, 0xffff, v[j]);
-    }
+    store_sums64(&p->source, i, v, largest);
 #pragma GCC unroll 4
     for (size_t j = 0; j < 4; j++) {
         const float *x = p->source.x + i + 16 * j;
