@@ -27,7 +27,8 @@ void ti_control_price(exchange_control *c)
     const tithe_link *link = ti_link_is_known(&c->link) ? &c->link : &fast;
     for (size_t i = 0; i < c->settings.count; i++) {
         const tithe_setting *s = &c->settings.all[i];
-        const double transfer = s->rounds * link->latency + s->bytes / link->bandwidth;
+        const double bandwidth = ti_control_bandwidth(c, s, link->bandwidth);
+        const double transfer = s->rounds * link->latency + s->bytes / bandwidth;
         c->seconds[i] = c->compute + c->slow * s->codec + c->right * transfer;
         if (ti_setting_is_out(s, c->lost)) c->seconds[i] = INFINITY;
     }
@@ -40,6 +41,7 @@ tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reaso
     exchange_control *c = ex->control;
     const tithe_status status = tithe_exchange_change(ex, c->settings.all[place].options, error);
     if (status) return status;
+    ti_control_claim(c, place);
     c->now = place;
     c->timed_all = c->timed = 0;
     c->changes += ex->step > 0; /* before, it was none that a step was made with */
@@ -59,7 +61,7 @@ static tithe_status decide(tithe_exchange *ex, tithe_error *error)
     c->tuner->steer(c->state, &c->view, &order);
     c->settled = order.settled;
     c->tries_again = false;
-    c->view.fresh = false;
+    c->view.fresh = c->view.misled = false;
     const bool stays =
         order.take >= c->settings.count || (c->decided && order.take == c->now && order.trial == c->trial);
     if (order.trial != c->trial) ti_trials_change(ex, order.trial);
@@ -103,29 +105,6 @@ static tithe_status expect_agreement(const tithe_exchange *ex, const float *all,
     return ti_fail(error, TITHE_E_MISMATCH, 0, "The ranks do not agree on how to make a step.");
 }
 
-/* In a step a codec shares caches and cores with all else, and vectors may be longer than the one that was timed. Under a leader or a server
- * one rank does what the others wait for, and the mean over ranks says nothing of that. */
-static void learn_codec(const tithe_exchange *ex, double seconds)
-{
-    exchange_control *c = ex->control;
-    const double timed = c->settings.all[c->now].codec;
-    if (ex->scheme->forms || ex->scheme->served || !(timed > 0) || !(seconds > 0)) return;
-    c->slow += (fmin(fmax(seconds / timed, SLOW_MIN), SLOW_MAX) - c->slow) / 2;
-}
-
-/* What a step takes beside its messages and its codec, whatever they are: gradients, and waiting for those who are slow. */
-static void learn_compute(exchange_control *c, double seconds)
-{
-    if (!(seconds > 0) || !isfinite(seconds)) return;
-    ti_control_price(c);
-    const double codec = c->slow * c->settings.all[c->now].codec;
-    const double transfer = (c->seconds[c->now] - c->compute - codec) / c->right;
-    const double most = 0.95 * seconds; /* that messages can have taken, whatever the link seemed to be */
-    if (transfer > 0) c->right += (fmin(1, most / transfer) - c->right) / 2;
-    const double rest = fmax(seconds - codec - c->right * transfer, seconds - most);
-    c->compute = c->compute > 0 ? c->compute + (rest - c->compute) / 2 : rest;
-}
-
 static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
 {
     exchange_control *c = ex->control;
@@ -142,11 +121,12 @@ static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
         status = expect_agreement(ex, c->ranks[0].seen, error);
         c->view.fresh = true;
     }
+    if (!status && ti_control_watches(c))
+        status = ti_control_watch(ex, error); /* what messages took is no part of what else did */
     if (!status && c->live) {
-        learn_codec(ex, (double)c->ranks[0].seen[SEEN_CODEC] / comm->size);
-        learn_compute(c, (double)c->ranks[0].seen[SEEN_SECONDS] / comm->size);
+        ti_control_learn_codec(ex, (double)c->ranks[0].seen[SEEN_CODEC] / comm->size);
+        ti_control_learn_compute(c, (double)c->ranks[0].seen[SEEN_SECONDS] / comm->size);
     }
-    if (!status && c->live && !c->told) status = ti_control_watch(ex, error);
     c->since = c->timed = c->gains = 0;
     c->gain = 0;
     c->checked = c->looked = true;
@@ -312,9 +292,7 @@ tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *co
     exchange_control *c = calloc(1, sizeof *c);
     double own[TITHE_MAX_PARAMS];
     if (!c) return ti_fail(error, TITHE_E_MEMORY, 0, "There is not enough memory to choose settings.");
-    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++)
-        own[i] = config->tuner_params ? config->tuner_params[i] : NAN;
-    ti_spec_defaults(tuner->params, own);
+    ti_exchange_tuner_params(config, own);
     c->tuner = tuner;
     c->link = (tithe_link){.latency = NAN, .bandwidth = NAN};
     c->right = c->slow = 1;

@@ -61,6 +61,14 @@ typedef struct control_rank {
 #define SLOW_MIN 0.5
 #define SLOW_MAX 10.0
 
+/* How fast a link is for more bytes than are being sent: a shaped one lets a bucket of them pass unhindered, and what passes so is no
+ * promise for more. So what short messages say is believed of longer ones where little is lost if it is wrong. */
+typedef struct long_messages {
+    double bytes, bandwidth; /* the most bytes of a step that told, and how fast they were */
+    double lost;             /* seconds, by having believed it */
+    double claim;            /* the bandwidth that the setting in use relies on; 0: on nothing new */
+} long_messages;
+
 typedef struct exchange_control {
     const tithe_tuner *tuner;
     void *state;
@@ -96,6 +104,7 @@ typedef struct exchange_control {
     bool live;
     bool told; /* by the caller what the link is; otherwise it is watched here */
     tithe_link_estimate estimate;
+    long_messages longest;
     double left, usual;
     double busy, coding; /* seconds in codecs: up to then, and of a step, at least */
     unsigned timed, timed_all;
@@ -118,7 +127,18 @@ tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error);
 /* Another link, for all that is known: decide anew if that is worth it. */
 tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double compute, tithe_error *error);
 /* At a check-in, where nobody tells what the link is: from the messages since the last one. */
+static inline bool ti_control_watches(const exchange_control *control)
+{
+    return control->live && !control->told;
+}
 tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error);
+/* Where it is watched: what the link seems to be for a setting; a setting is taken that relies on it; there is something new to be heeded. */
+double ti_control_bandwidth(const exchange_control *control, const tithe_setting *setting, double seems);
+void ti_control_claim(exchange_control *control, size_t place);
+void ti_control_heed(exchange_control *control);
+/* At a check-in: what a step took with the setting in use, as all ranks have it, and its codecs of that. */
+void ti_control_learn_codec(const tithe_exchange *ex, double seconds);
+void ti_control_learn_compute(exchange_control *control, double seconds);
 /* A step has just ended; and between two of them the caller did something else, which is no part of a step. */
 void ti_control_time(tithe_exchange *ex);
 /* What was counted as coding just now was something else, the same with every setting. */

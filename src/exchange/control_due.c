@@ -82,14 +82,18 @@ void ti_control_plan(tithe_exchange *ex, unsigned look)
 {
     exchange_control *c = ex->control;
     const double grown = (double)ex->step / GROWS, cost = ti_control_cost(ex), paid = steps_to_pay(c, cost);
-    const bool watches = c->live && !c->told; /* the link, which nobody else does */
+    const bool watches = ti_control_watches(c); /* the link, which nobody else does */
     const bool curious =
         watches || c->tuner->explores || c->settings.all[c->now].waits > 0 || promises_much(c, cost);
     double apart = fmax(APART, grown);
     if (watches && (c->settled || apart > WATCH)) apart = WATCH;
     apart = fmax(apart, paid);
     if (!c->looked && curious)
-        apart = 2; /* at the start most is to be learned, where there is something to see */
+        apart =
+            watches
+                ? APART
+                : 2; /* at the start most is to be learned, but the first steps say little of what steps take */
+    if (c->longest.claim > 0) apart = 2; /* is the link as fast as it seemed? */
     if (look) apart = look;
     c->next = c->settled && !watches ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
 }

@@ -9,6 +9,11 @@
 #include "codec/codec.h"
 #include "exchange/control.h"
 
+/* Of the time so far, for messages that turn out to be slower than shorter ones promised; and what is slower. */
+static const double TRIES = 0.01, WRONG = 1.25;
+enum { TRIED = 2 };                      /* steps until that is seen */
+static const double FORGETS = 17.0 / 16; /* how much faster longer messages may be, as time goes by */
+
 /* ---- the link, by a few messages --------------------------------------------------------------------------- */
 
 enum { SHORT_PINGS = 3, FIRST_PING = 1 << 14, LAST_PING = 1 << 20 };
@@ -25,7 +30,7 @@ static tithe_status ping(tithe_comm *comm, unsigned rank, uint64_t length, doubl
 }
 
 /* Longer messages until one tells, or none does: then the link is as fast as the longest says, at least. */
-static tithe_status probe_rank(tithe_comm *comm, unsigned rank, double *latency, double *bandwidth,
+static tithe_status probe_rank(tithe_comm *comm, unsigned rank, tithe_link *link, uint64_t *longest,
                                tithe_error *error)
 {
     tithe_status status = TITHE_OK;
@@ -39,13 +44,13 @@ static tithe_status probe_rank(tithe_comm *comm, unsigned rank, double *latency,
         status = ping(comm, rank, length, &seconds, error);
         if (seconds - least > LONG_ENOUGH || 8 * length > LAST_PING) break;
     }
-    *latency = least / 2;
-    *bandwidth = (double)length / fmax(seconds - least, 1e-6);
+    *link = (tithe_link){.latency = least / 2, .bandwidth = (double)length / fmax(seconds - least, 1e-6)};
+    *longest = length;
     return status;
 }
 
 /* The slowest of a few links: what waits, waits for that one. */
-static tithe_status probe(tithe_exchange *ex, tithe_link *link, tithe_error *error)
+static tithe_status probe(tithe_exchange *ex, tithe_link *link, uint64_t *longest, tithe_error *error)
 {
     enum { MAX_RANKS = 4 };
     tithe_comm *comm = ex->config.comm;
@@ -55,10 +60,12 @@ static tithe_status probe(tithe_exchange *ex, tithe_link *link, tithe_error *err
     *link = (tithe_link){.latency = 0, .bandwidth = INFINITY};
     comm->phase = "timing the link";
     for (unsigned i = 0; i < count && !status; i++) {
-        double latency = 0, bandwidth = 0;
-        status = probe_rank(comm, first + i * others / count, &latency, &bandwidth, error);
-        link->latency = fmax(link->latency, latency);
-        link->bandwidth = fmin(link->bandwidth, bandwidth);
+        tithe_link here = {0};
+        uint64_t length = 0;
+        status = probe_rank(comm, first + i * others / count, &here, &length, error);
+        link->latency = fmax(link->latency, here.latency);
+        if (here.bandwidth < link->bandwidth) *longest = length;
+        link->bandwidth = fmin(link->bandwidth, here.bandwidth);
     }
     comm->phase = NULL;
     return status;
@@ -140,21 +147,70 @@ tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error)
     tithe_comm *comm = ex->config.comm;
     if (!c || c->follows || !comm->transport || comm->local == comm->size) return TITHE_OK;
     tithe_link link;
-    tithe_status status = probe(ex, &link, error);
+    uint64_t longest = 0;
+    tithe_status status = probe(ex, &link, &longest, error);
+    c->longest = (long_messages){.bytes = (double)longest, .bandwidth = link.bandwidth};
     if (!status) status = time_codecs(ex, error);
     c->live = true;
     c->estimate = ti_link_start();
+    c->estimate.reports_next = true; /* the first look is to see it */
     return status ? status : ti_control_link(ex, &link, 0, error);
 }
 
 tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error)
 {
     exchange_control *c = ex->control;
+    const unsigned reports = c->estimate.reports;
     const tithe_status status = ti_link_meet(ex->config.comm, &c->estimate, NULL, 0, false, error);
     if (status) return status;
     if (c->estimate.now.latency > 0) c->link.latency = c->estimate.now.latency;
     if (c->estimate.now.bandwidth > 0) c->link.bandwidth = c->estimate.now.bandwidth;
+    if (c->estimate.reports != reports) ti_control_heed(c);
     return TITHE_OK;
+}
+
+/* ---- what the link is for longer messages ---------------------------------------------------------------------- */
+
+static bool is_longer(const exchange_control *c, const tithe_setting *s)
+{
+    return s->bytes > 2 * c->settings.all[c->now].bytes;
+}
+
+/* What so many bytes take more than they seem to. */
+static double excess(double bytes, double bandwidth, double seems)
+{
+    return fmax(0, bytes / bandwidth - bytes / seems);
+}
+
+double ti_control_bandwidth(const exchange_control *c, const tithe_setting *s, double seems)
+{
+    const long_messages *l = &c->longest;
+    if (!ti_control_watches(c) || !is_longer(c, s)) return seems;
+    const double cost = TRIED * excess(s->bytes, l->bandwidth, seems);
+    return l->lost + cost > TRIES * c->took ? fmin(seems, l->bandwidth) : seems;
+}
+
+void ti_control_claim(exchange_control *c, size_t place)
+{
+    const tithe_setting *s = &c->settings.all[place];
+    const bool relies = ti_control_watches(c) && is_longer(c, s);
+    c->longest.claim = relies ? ti_control_bandwidth(c, s, c->link.bandwidth) : 0;
+}
+
+void ti_control_heed(exchange_control *c)
+{
+    long_messages *l = &c->longest;
+    const double bytes = c->settings.all[c->now].bytes, bandwidth = c->link.bandwidth;
+    const bool wrong = l->claim > 0 && WRONG * bandwidth < l->claim;
+    if (!c->timed_all) return;
+    if (wrong) l->lost += c->timed_all * excess(bytes, bandwidth, l->claim);
+    if (bytes >= l->bytes) {
+        l->bytes = bytes;
+        l->bandwidth = bandwidth;
+    }
+    l->bandwidth = fmin(FORGETS * l->bandwidth, bandwidth);
+    l->claim = 0;
+    c->view.misled = wrong;
 }
 
 /* ---- what steps take ------------------------------------------------------------------------------------------- */
@@ -164,21 +220,53 @@ static double coding_so_far(const tithe_exchange *ex)
     return ex->totals.encode + ex->totals.decode;
 }
 
-/* What a step usually takes with this setting: about the median, since one that is held up says nothing about the others. The first ones move it a lot, later ones
- * by a twentieth. In codecs it is the least, as when they were timed alone: what disturbs only makes longer, whatever the codec. */
+/* About the median: one step that is held up says nothing about the others. It begins with the shorter one of two; the next ones move it a lot, later
+ * ones by a twentieth. */
+static double usual_of(double usual, double here, unsigned timed)
+{
+    const double by = 1 + fmax(0.05, 1.0 / (2 + timed));
+    if (!timed || !(usual > 0)) return here;
+    if (timed == 1) return fmin(here, usual);
+    return fmin(fmax(here, usual / by), usual * by);
+}
+
 void ti_control_time(tithe_exchange *ex)
 {
     exchange_control *c = ex->control;
-    const double now = clock_now(), took = now - c->left, busy = coding_so_far(ex), coding = busy - c->busy;
+    const double now = clock_now(), busy = coding_so_far(ex);
     if (c->left > 0) {
-        const double by = 1 + fmax(0.05, 1.0 / (2 + c->timed_all));
-        c->usual = c->timed_all ? fmin(fmax(took, c->usual / by), c->usual * by) : took;
-        c->coding = c->timed_all ? fmin(coding, c->coding) : coding;
+        c->usual = usual_of(c->usual, now - c->left, c->timed_all);
+        c->coding = usual_of(c->coding, busy - c->busy, c->timed_all);
         c->timed_all++;
         c->timed++;
     }
     c->left = now;
     c->busy = busy;
+}
+
+/* In a step a codec shares caches and cores with all else, and vectors may be longer than the one that was timed. Under a leader or a server
+ * one rank does what the others wait for, and the mean over ranks says nothing of that. */
+void ti_control_learn_codec(const tithe_exchange *ex, double seconds)
+{
+    exchange_control *c = ex->control;
+    const double timed = c->settings.all[c->now].codec;
+    if (ex->scheme->forms || ex->scheme->served || !(timed > 0) || !(seconds > 0)) return;
+    c->slow += (fmin(fmax(seconds / timed, SLOW_MIN), SLOW_MAX) - c->slow) / 2;
+}
+
+/* What a step takes beside its messages and its codec, whatever they are: gradients, and waiting for those who are slow. (To remember with each
+ * setting what it took more than that was tried: settings that nobody had tried then looked better than any that was in use, and there were 165
+ * changes in 1,200 steps.) */
+void ti_control_learn_compute(exchange_control *c, double seconds)
+{
+    if (!(seconds > 0) || !isfinite(seconds)) return;
+    ti_control_price(c);
+    const double codec = c->slow * c->settings.all[c->now].codec;
+    const double transfer = (c->seconds[c->now] - c->compute - codec) / c->right;
+    const double most = 0.95 * seconds; /* that messages can have taken, whatever the link seemed to be */
+    if (transfer > 0) c->right += (fmin(1, most / transfer) - c->right) / 2;
+    const double rest = fmax(seconds - codec - c->right * transfer, seconds - most);
+    c->compute = c->compute > 0 ? c->compute + (rest - c->compute) / 2 : rest;
 }
 
 void ti_control_not_coding(tithe_exchange *ex)

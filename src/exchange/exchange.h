@@ -231,8 +231,7 @@ tithe_status ti_exchange_curve(tithe_exchange *ex, exchange_worker *w, exchange_
                                const float *g, double gamma, tithe_error *error);
 tithe_status ti_exchange_share_level(tithe_exchange *ex, tithe_error *error);
 
-/* What ranks remember for a tuner that asks what waiting costs (late.c). With their defaults: */
-void ti_exchange_tuner_params(const tithe_exchange_config *c, double *params);
+/* What ranks remember for a tuner that asks what waiting costs (late.c). */
 bool ti_exchange_waits(const tithe_exchange_config *c);
 const char *ti_exchange_refuse_waiting(const tithe_exchange_config *c, const tithe_scheme *scheme);
 /* After a step that was taken, and after one that was not. */

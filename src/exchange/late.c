@@ -4,12 +4,7 @@
 
 #include "base/spec.h"
 #include "exchange/exchange.h"
-
-void ti_exchange_tuner_params(const tithe_exchange_config *c, double *params)
-{
-    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) params[i] = c->tuner_params ? c->tuner_params[i] : NAN;
-    ti_spec_defaults(c->tuner->params, params);
-}
+#include "exchange/options.h"
 
 bool ti_exchange_waits(const tithe_exchange_config *c)
 {

@@ -1,6 +1,7 @@
 /* options.c - see options.h. */
 #include "exchange/options.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/spec.h"
@@ -104,4 +105,18 @@ void ti_exchange_methods_free(exchange_methods *m)
     tithe_codec_free(m->codec);
     tithe_codec_free(m->downlink);
     *m = (exchange_methods){0};
+}
+
+/* With momentum as little as that took as many steps as more did, and less a few more (docs/pytorch.md). */
+static const double LOW_WITH_MOMENTUM = 0.01;
+
+void ti_exchange_tuner_params(const tithe_exchange_config *c, double *params)
+{
+    const tithe_param *all = c->tuner->params;
+    const int low = ti_spec_find(all, "low"), high = ti_spec_find(all, "high");
+    for (size_t i = 0; i < TITHE_MAX_PARAMS; i++) params[i] = c->tuner_params ? c->tuner_params[i] : NAN;
+    const bool any_low = low >= 0 && high >= 0 && isnan(params[low]);
+    ti_spec_defaults(all, params);
+    if (any_low && c->momentum > 0 && !c->tuner->explores)
+        params[low] = fmin(LOW_WITH_MOMENTUM, params[high]);
 }

@@ -38,6 +38,9 @@ tithe_status ti_exchange_find(const char *codec, const char *feedback, const cha
                               tithe_error *error);
 void ti_exchange_methods_free(exchange_methods *methods);
 
+/* The tuner's parameters: as stated, or what it has by itself. */
+void ti_exchange_tuner_params(const tithe_exchange_config *c, double *params);
+
 /* tithe_exchange_open_layers, without asking the others (open.c). */
 tithe_status ti_exchange_open_here(tithe_comm *comm, const char *options, const size_t *layers,
                                    size_t layer_count, tithe_exchange **ex, tithe_error *error);

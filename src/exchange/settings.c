@@ -211,13 +211,23 @@ static void write_level(const char *codec, double keep, char *text, size_t room)
 /* Where all entries have one magnitude, more of them than that do harm: the small ones become too large. */
 static const double EVEN_MAX = 0.02;
 
+static const double ABOUT = 1.1; /* a level that is less above another one is the same */
+
+/* The next rung of a ladder down to `low`, which is its last one, unless the one before is about as low. */
+static double next_level(const setting_range *range, double keep)
+{
+    const double next = keep / range->factor;
+    return next < range->low && keep > ABOUT * range->low ? range->low : next;
+}
+
 /* A ladder of levels from high down to low. All numbers are no level, but a codec of their own. */
 static tithe_status add_levels(maker *m, const char *codec, bool even, tithe_error *error)
 {
     const double low = m->range->low, high = m->range->high, rounding = 1 - 1e-9;
     tithe_status status = TITHE_OK;
     const double n = (double)m->ex->n;
-    for (double keep = high; keep >= rounding * low && keep * n >= 1 && !status; keep /= m->range->factor) {
+    for (double keep = high; keep >= rounding * low && keep * n >= 1 && !status;
+         keep = next_level(m->range, keep)) {
         if ((keep >= 1 && !m->range->shares_alone) || (even && keep > EVEN_MAX)) continue;
         char text[TITHE_SETTING_TEXT];
         write_level(codec, keep, text, sizeof text);

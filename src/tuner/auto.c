@@ -24,10 +24,10 @@
  * over the loss that a step gains it is a number of steps. Divided by tau it is m, by which all tau are multiplied. Where the
  * loss falls less because of what is late, m grows until more is sent. A measurement counts as far as it is sure. While nobody
  * can be sure that steps gain anything m does not fall, and grows to 4 at most: of a quotient whose denominator is lost in the noise,
- * what is sure is that it is not small, but not how large it is. With momentum <g_t, u_(t-1)> is below 0 for most of a run in which
- * the loss falls, so m stays 1. Where descents are noise nothing shows what lag gains or costs either, so one that is long beside
- * the way costs more; and mini-batches took a fifth more steps with each level of top-k from 1 to 10 %, so a small gain is none
- * (docs/pytorch.md). */
+ * what is sure is that it is not small, but not how large it is. Where descents are noise nothing shows what lag gains or costs either,
+ * so one that is long beside the way costs more; and mini-batches took a fifth more steps with each level of top-k from 1 to 10 %, so
+ * a small gain is none (docs/pytorch.md). With momentum <g_t, u_(t-1)> is below 0 for most of a run in which the loss falls: m stays
+ * 1, and what waits costs that fifth, whatever its lag, as long as that is short beside the way. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +40,8 @@
 enum { LOW, HIGH };
 static const tithe_param params[] = {
     [LOW] = {.name = "low",
-             .doc =
-                 "lowest share of the numbers that may be sent; 1 (and high=1): all of them, in every step",
+             .doc = "lowest share of the numbers that may be sent (under momentum, if nothing is said: "
+                    "0.01); 1 (and high=1): all of them, in every step",
              .fallback = 1e-5,
              .min = 1e-9,
              .max = 1},
@@ -57,17 +57,18 @@ static const double AHEAD = 40, /* steps that are always to come */
     PRICE = 0.25,               /* c: steps that one step of lag costs at least, */
     FLOOR = 0.05,               /* d: and what its square does, over the steps to come, */
     FLOOR_IN_NOISE = 0.5,       /* and where nobody can see what lag gains */
-    IN_NOISE = 0.2,             /* steps more that all takes there which waits, however little of it */
-    SOON = 0.5,                 /* share of the way after which what is late must be ahead of dense */
-    STAY = 0.05,                /* what another setting must gain, */
-    STAY_LINK = 0.15,           /* if a link seems to be another one, which is known less well, */
-    STAY_MAX = 0.4,             /* and after many changes, each of which doubles it */
-    RESTLESS_MAX = 4,           /* of these count, */
-    FORGETS = 100,              /* steps after which that is forgotten */
-    EVEN = 0.01,                /* what is no difference, */
-    ALL = 0.03,                 /* and what it is worth to send all numbers, and to send them as they are */
-    GUESS = 0.1,  /* share of its entries that a gradient is made of, before anybody has looked */
-    NEWEST = 0.3, /* weight of what was seen last */
+    IN_NOISE =
+        0.2,     /* steps more that all takes there, and with momentum, which waits, however little of it */
+    SOON = 0.5,  /* share of the way after which what is late must be ahead of dense */
+    STAY = 0.05, /* what another setting must gain, */
+    STAY_LINK = 0.15, /* if a link seems to be another one, which is known less well, */
+    STAY_MAX = 0.4,   /* and after many changes, each of which doubles it */
+    RESTLESS_MAX = 4, /* of these count, */
+    FORGETS = 100,    /* steps after which that is forgotten */
+    EVEN = 0.01,      /* what is no difference, */
+    ALL = 0.03,       /* and what it is worth to send all numbers, and to send them as they are */
+    GUESS = 0.1,      /* share of its entries that a gradient is made of, before anybody has looked */
+    NEWEST = 0.3,     /* weight of what was seen last */
     M_MIN = 0.25, M_IN_NOISE = 4, M_MAX = 100;
 
 enum { LINE = 6 };
@@ -145,6 +146,7 @@ static bool in_noise(const auto_state *s)
 static double price_of(const auto_state *s, const tithe_view *v, double lag, double ahead)
 {
     const double n = s->line[0];
+    if (v->momentum) return 0;
     if (!has_line(s)) return PRICE;
     const double x = s->line[1] / n, y = s->line[2] / n, xx = s->line[3] / n - x * x,
                  xy = s->line[4] / n - x * y, yy = s->line[5] / n - y * y;
@@ -153,6 +155,12 @@ static double price_of(const auto_state *s, const tithe_view *v, double lag, dou
     const double way = fmax(0, ln_of((v->step + ahead) / fmax(1, fmax(v->step, power * lag))));
     const double price = 1 - power * way;
     return PRICE + fmax(0, price - PRICE) / (1 + 4 * error * way * way);
+}
+
+/* What its square costs, over the steps to come. */
+static double floor_of(const auto_state *s, const tithe_view *v)
+{
+    return in_noise(s) && !v->momentum ? FLOOR_IN_NOISE : FLOOR;
 }
 
 static void learn(auto_state *s, const tithe_view *v)
@@ -219,10 +227,11 @@ static double seconds_to_go(const auto_state *s, const tithe_view *v, size_t pla
 {
     const double lag = lag_of(s, v, place);
     if (!pays_soon(v, place, lag, w)) return INFINITY;
-    const double price = price_of(s, v, lag, w->ahead), floor = in_noise(s) ? FLOOR_IN_NOISE : FLOOR;
+    const bool all = sends_all(v, place), blind = v->momentum || in_noise(s);
+    const double price = price_of(s, v, lag, w->ahead), floor = floor_of(s, v);
     const double steps =
         fmax(w->ahead + price * (lag - w->behind), w->ahead / 4) + floor * lag * lag / w->ahead;
-    return seconds_of(v, place) * steps * (!sends_all(v, place) && in_noise(s) ? 1 + IN_NOISE : 1);
+    return seconds_of(v, place) * steps * (blind && !all ? 1 + IN_NOISE : 1);
 }
 
 /* Of settings that send all numbers and are about even, the one that is least late: that is known less well than what a step takes. */
@@ -275,6 +284,7 @@ static double worth(const auto_state *s, const tithe_view *v)
 {
     const double since = v->step - s->changed, left = fmax(0, s->restless - since / FORGETS);
     double gain = STAY_LINK;
+    if (v->misled) return 0; /* that it was taken was a mistake */
     if (v->fresh) return STAY;
     for (unsigned i = 1; i <= fmin(left, RESTLESS_MAX); i++) gain *= 2;
     return fmin(gain, STAY_MAX);

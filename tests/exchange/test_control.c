@@ -159,6 +159,89 @@ static void no_signs_under_momentum(void **state)
            sparse[1]);
 }
 
+/* The lowest level of a tuner that takes any. */
+static double lowest_of(tithe_comm *comm, const char *options)
+{
+    tithe_exchange *ex = exchange_of(comm, options);
+    const setting_list *list = &ex->control->settings;
+    double lowest = 1;
+    for (size_t i = 0; i < list->count; i++) lowest = fmin(lowest, list->all[i].keep);
+    tithe_exchange_free(ex);
+    return lowest;
+}
+
+/* One percent, unless somebody asks for less; and what is the lowest is among them. */
+static void momentum_has_a_lowest_level(void **state)
+{
+    (void)state;
+    tithe_comm comm = ranks_here(RANKS);
+    const double any = lowest_of(&comm, "tuner=auto"), least = lowest_of(&comm, "tuner=auto;momentum=0.9"),
+                 asked = lowest_of(&comm, "tuner=auto:low=1e-5;momentum=0.9"),
+                 below = lowest_of(&comm, "tuner=auto:high=0.004;momentum=0.9");
+    expect(any < 0.005 && fabs(least - 0.01) < 1e-9, "from %g, and with momentum from %g", any, least);
+    expect(asked == any, "from %g in place of %g, which was asked for", asked, any);
+    expect(below < 0.005, "from %g, where 0.004 is the highest", below);
+}
+
+/* An exchange as between processes, whose steps are timed, and which sends few bytes over a link that was seen to carry 10^7 a second. */
+static tithe_exchange *timed_exchange(tithe_comm *comm, size_t *few, size_t *many)
+{
+    tithe_exchange *ex = exchange_of(comm, "tuner=auto");
+    exchange_control *c = ex->control;
+    *few = *many = 0;
+    for (size_t i = 0; i < c->settings.count; i++) {
+        if (c->settings.all[i].bytes < c->settings.all[*few].bytes) *few = i;
+        if (c->settings.all[i].bytes > c->settings.all[*many].bytes) *many = i;
+    }
+    c->live = true;
+    c->now = *few;
+    c->took = 0;
+    c->link = (tithe_link){.latency = 1e-4, .bandwidth = 1e7};
+    c->longest = (long_messages){.bytes = c->settings.all[*many].bytes, .bandwidth = 1e7};
+    return ex;
+}
+
+/* What short messages say of longer ones is believed once the run is long beside what it may cost, and what that did cost is counted. */
+static void short_messages_promise_little(void **state)
+{
+    (void)state;
+    tithe_comm comm = ranks_here(RANKS);
+    size_t few, many;
+    tithe_exchange *ex = timed_exchange(&comm, &few, &many);
+    exchange_control *c = ex->control;
+    const tithe_setting *longer = &c->settings.all[many];
+    const double seems = 1e9, risk = longer->bytes / 1e7;
+    c->link.bandwidth = seems;
+    assert_true(ti_control_bandwidth(c, longer, seems) == 1e7);
+    assert_true(ti_control_bandwidth(c, &c->settings.all[few], seems) == seems);
+    c->took = 1000 * risk;
+    assert_true(ti_control_bandwidth(c, longer, seems) == seems);
+
+    for (int wrong = 0; wrong < 2; wrong++) {
+        c->now = few;
+        c->link.bandwidth = seems;
+        ti_control_claim(c, many);
+        c->now = many;
+        c->timed_all = 2;
+        c->link.bandwidth = wrong ? 1e7 : 0.9 * seems;
+        ti_control_heed(c);
+        expect(c->view.misled == wrong, "a link of %g bytes/s that seemed to have %g: misled is %d",
+               c->link.bandwidth, seems, c->view.misled);
+        expect(c->longest.bandwidth == c->link.bandwidth, "%g are known", c->longest.bandwidth);
+    }
+    expect(c->longest.lost > 1.5 * risk && c->longest.lost < 2 * risk, "%g s were lost, of at most %g",
+           c->longest.lost, 2 * risk);
+    c->now = few;
+    c->link.bandwidth = seems;
+    for (unsigned i = 0; i < 200; i++) ti_control_heed(c); /* in time all may have changed, */
+    assert_true(!c->view.misled && c->longest.bandwidth == seems);
+    c->longest.bandwidth = 1e7; /* but what was lost was lost */
+    assert_true(ti_control_bandwidth(c, longer, seems) == seems);
+    c->took = 300 * risk; /* of which one more would not be more than a hundredth */
+    assert_true(ti_control_bandwidth(c, longer, seems) == 1e7);
+    tithe_exchange_free(ex);
+}
+
 /* The least that a leader may send grows with the number of ranks; without one there is no such limit. */
 static void leaders_send_enough(void **state)
 {
@@ -361,6 +444,8 @@ int main(void)
                                        cmocka_unit_test(refused_steps_are_no_steps),
                                        cmocka_unit_test(nothing_waits_at_level_one),
                                        cmocka_unit_test(no_signs_under_momentum),
+                                       cmocka_unit_test(momentum_has_a_lowest_level),
+                                       cmocka_unit_test(short_messages_promise_little),
                                        cmocka_unit_test(leaders_send_enough),
                                        cmocka_unit_test(numbers_come_back),
                                        cmocka_unit_test(a_later_start_checks_in_like_an_early_one),

@@ -145,6 +145,28 @@ static void momentum_hides_what_waits(void **state)
     w.tuner->close(w.state);
 }
 
+/* With momentum levels take equally many steps: a lower one, whose steps are faster, is taken, though more is late. */
+static void momentum_makes_no_level_dearer(void **state)
+{
+    (void)state;
+    double keep[2];
+    for (int with = 0; with < 2; with++) {
+        world w;
+        world_open(&w);
+        link(&w, 1e-4, 1e7);
+        w.view.momentum = with;
+        see(&w, N / 2.0, NAN, NAN);
+        ask(&w, 0, false);
+        for (uint32_t step = 10; step <= 40; step += 10) {
+            see(&w, N / 2.0, -1e-9, 1e-9);
+            ask(&w, step, true);
+        }
+        keep[with] = w.settings[w.view.now].keep;
+        w.tuner->close(w.state);
+    }
+    expect(4 * keep[1] <= keep[0], "keep is %g with momentum, and %g without", keep[1], keep[0]);
+}
+
 /* Level after 200 steps under gradients that fall like step^-power. */
 static double level_under(double power, double bandwidth)
 {
@@ -354,6 +376,27 @@ static void looks_are_for_something(void **state)
     assert_false(settled);
 }
 
+/* A change that was a mistake is taken back for any gain, where another one has to gain something. */
+static void mistakes_are_taken_back(void **state)
+{
+    (void)state;
+    for (int misled = 0; misled < 2; misled++) {
+        world w;
+        world_open(&w);
+        link(&w, 1e-4, 1e7);
+        const size_t best = ask(&w, 0, false);
+        for (unsigned i = 0; i < COUNT; i++) w.seconds[i] = i == best ? 1 : 2;
+        w.view.now = best == 1 ? 2 : 1;
+        w.settings[w.view.now].waits = w.settings[best].waits;
+        w.settings[w.view.now].keep = w.settings[best].keep;
+        w.seconds[w.view.now] = 1.02;
+        w.view.misled = misled;
+        const size_t take = ask(&w, 30, true);
+        expect((take == best) == misled, "misled: %d, and setting %zu of %zu is taken", misled, take, best);
+        w.tuner->close(w.state);
+    }
+}
+
 /* What it knows as numbers makes another one decide alike. */
 static void numbers_come_back(void **state)
 {
@@ -396,8 +439,10 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(slower_links_get_less),
                                        cmocka_unit_test(what_waits_too_long_is_sent),
                                        cmocka_unit_test(momentum_hides_what_waits),
+                                       cmocka_unit_test(momentum_makes_no_level_dearer),
                                        cmocka_unit_test(lag_costs_more_where_nothing_falls),
                                        cmocka_unit_test(it_does_not_flap),
+                                       cmocka_unit_test(mistakes_are_taken_back),
                                        cmocka_unit_test(noise_makes_careful),
                                        cmocka_unit_test(a_small_gain_is_none_in_noise),
                                        cmocka_unit_test(what_was_learned_is_kept_in_noise),

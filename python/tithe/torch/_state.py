@@ -17,8 +17,8 @@ from .._library import Error, MismatchError, NonfiniteError, SkippedError, SpecE
 from . import _group, _model, _options
 from ._line import Line, future
 
-# Tuners where nothing was said of a codec. With momentum less than about one percent was seen to be too late; the second sends all numbers in every step.
-ANY, EVERY_NUMBER = "auto:low=0.005", "auto:low=1,high=1"
+# Tuners where nothing was said of a codec; the second sends all numbers in every step.
+ANY, EVERY_NUMBER = "auto", "auto:low=1,high=1"
 WHOLE_MODEL = "1000000GB"  # a bucket that every model fits into
 
 
