@@ -61,6 +61,9 @@ typedef struct control_rank {
 #define SLOW_MIN 0.5
 #define SLOW_MAX 10.0
 
+/* Steps after which ranks look whether a link is as fast as it seemed. */
+enum { STEPS_TRIED = 2 };
+
 /* How fast a link is for more bytes than are being sent: a shaped one lets a bucket of them pass unhindered, and what passes so is no
  * promise for more. So what short messages say is believed of longer ones where little is lost if it is wrong. */
 typedef struct long_messages {
@@ -106,7 +109,7 @@ typedef struct exchange_control {
     tithe_link_estimate estimate;
     long_messages longest;
     double left, usual;
-    double busy, coding; /* seconds in codecs: up to then, and of a step, at least */
+    double busy, coding; /* seconds in codecs: up to then, and usually of a step */
     unsigned timed, timed_all;
     uint32_t step; /* which is being put */
     float *before; /* the update of the step before, where this one looks at it */
@@ -126,7 +129,7 @@ void ti_control_close(exchange_control *control); /* NULL is fine */
 tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error);
 /* Another link, for all that is known: decide anew if that is worth it. */
 tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double compute, tithe_error *error);
-/* At a check-in, where nobody tells what the link is: from the messages since the last one. */
+/* Nobody tells what the link is, so it is watched here; at a check-in, from the messages since the last one. */
 static inline bool ti_control_watches(const exchange_control *control)
 {
     return control->live && !control->told;

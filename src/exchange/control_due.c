@@ -88,12 +88,9 @@ void ti_control_plan(tithe_exchange *ex, unsigned look)
     double apart = fmax(APART, grown);
     if (watches && (c->settled || apart > WATCH)) apart = WATCH;
     apart = fmax(apart, paid);
-    if (!c->looked && curious)
-        apart =
-            watches
-                ? APART
-                : 2; /* at the start most is to be learned, but the first steps say little of what steps take */
-    if (c->longest.claim > 0) apart = 2; /* is the link as fast as it seemed? */
+    /* At the start most is to be learned; but where steps are timed the first ones say little. */
+    if (!c->looked && curious) apart = watches ? APART : 2;
+    if (c->longest.claim > 0) apart = STEPS_TRIED;
     if (look) apart = look;
     c->next = c->settled && !watches ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
 }

@@ -11,7 +11,6 @@
 
 /* Of the time so far, for messages that turn out to be slower than shorter ones promised; and what is slower. */
 static const double TRIES = 0.01, WRONG = 1.25;
-enum { TRIED = 2 };                      /* steps until that is seen */
 static const double FORGETS = 17.0 / 16; /* how much faster longer messages may be, as time goes by */
 
 /* ---- the link, by a few messages --------------------------------------------------------------------------- */
@@ -186,7 +185,7 @@ double ti_control_bandwidth(const exchange_control *c, const tithe_setting *s, d
 {
     const long_messages *l = &c->longest;
     if (!ti_control_watches(c) || !is_longer(c, s)) return seems;
-    const double cost = TRIED * excess(s->bytes, l->bandwidth, seems);
+    const double cost = STEPS_TRIED * excess(s->bytes, l->bandwidth, seems);
     return l->lost + cost > TRIES * c->took ? fmin(seems, l->bandwidth) : seems;
 }
 
