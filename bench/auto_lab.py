@@ -1,32 +1,34 @@
 #!/usr/bin/env python3
 """`--tuner auto` over real TCP while the network changes: seconds to a loss beside fixed settings and moo, and how soon it settles.
 
-usage: bench/auto_lab.py [--networks c1,c2,drop,rise,flapping,stop] [--hosts 4] [--transport zmq] [--build build] [--phase 0.5] [--json FILE]
+usage: bench/auto_lab.py [--networks c1,c2,drop,rise,flapping,stop] [--hosts 4] [--transport zmq] [--build build] [--only auto,moo,...] [--json FILE]
 
-tools/netlab changes the rate of all links while the command runs. c1 and c2 are those of experiments/ with their rates, less than a second for each of
-their phases, and the latency of the lab: dense, a handful of fixed settings, moo and auto each run to the loss that dense has after 300 steps. On the
-others auto runs alone for a number of steps: drop and rise change the rate once, flapping each second, stop leaves nothing of a link for three seconds.
-What is told of them comes from the trace: the settings with their reasons, what steps took, and how many steps and seconds after a change of the rate
-the last change of the setting came. Needs root, as namespaces do."""
+tools/netlab changes the rate of all links while the command runs. c1 and c2 are those of experiments/: their epochs and rates, and the latency of the
+lab. The trace of the run says in which epoch it is. Dense, a handful of fixed settings, moo and auto each run to the loss that dense has after 50 epochs.
+On the others auto runs alone for a number of steps: drop and rise change the rate once, flapping each second, stop leaves nothing of a link for three
+seconds. What is told of them comes from the trace: the settings with their reasons, what steps took, and how many steps and seconds after a change of
+the rate the last change of the setting came. Needs root, as namespaces do."""
 import argparse
 import csv
 import json
 import os
+import statistics
 import subprocess
 import tempfile
+import threading
 
 from lab import in_lab, take_precedence
 
-DATA = "--data a9a-like:scale=0.3 --model mlp:hidden=512 --estimator minibatch --batch 128 --step-size 0.2"
-START = 0.3  # seconds that a run takes to begin
-STEPS = 300  # of dense, whose loss then is the target
+PROBLEM = "--data a9a-like:scale=0.3 --model mlp:hidden=512 --estimator minibatch --batch 128"
+DATA = PROBLEM + " --step-size 0.2"
+SLOWER = PROBLEM + " --step-size 0.02"  # whose loss still falls after 50 epochs
+EPOCHS, LONGEST = 50, 70  # of dense, whose loss then is the target; and of all others
 FIXED = {
     "dense": "--tuner fixed --scheme dense", "natural": "--codec natural --feedback ec --scheme shards",
     "8 bits": "--codec all|dither:s=127,p=inf,bucket=512 --feedback ec --scheme shards",
     "top-k 0.1": "--codec topk:keep=0.1 --feedback ec --scheme gather", "top-k 0.01 natural": "--codec topk:keep=0.01|natural --feedback ec --scheme gather",
     "top-k 0.001 natural": "--codec topk:keep=0.001|natural --feedback ec --scheme gather", "AR-Top-k 0.01": "--codec topk:keep=0.01 --feedback ec --scheme artopk",
 }
-MILLIONS = {"c1": (100, 4, 4, 100), "c2": (100, 80, 60, 40, 20, 4, 20, 40, 60, 80, 100)}
 
 here = os.path.dirname(os.path.abspath(__file__))
 parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1][7:], description=__doc__)
@@ -34,7 +36,7 @@ parser.add_argument("--networks", default="c1,c2,drop,rise,flapping,stop")
 parser.add_argument("--hosts", type=int, default=4)
 parser.add_argument("--transport", default="zmq")
 parser.add_argument("--build", default=os.path.join(here, "..", "build"))
-parser.add_argument("--phase", type=float, default=0.5, help="seconds of a phase of c1; c2 has them shorter")
+parser.add_argument("--only", help="of what runs on c1 and c2")
 parser.add_argument("--json")
 wanted = parser.parse_args()
 take_precedence()
@@ -43,15 +45,53 @@ folder = tempfile.mkdtemp()
 os.environ["TITHE_THREADS"] = "1"
 
 
-def run(first, changes, options):
-    """The JSON of a run and the rows of its trace, on links that begin with a rate and change at some seconds."""
-    schedule, trace = os.path.join(folder, "schedule"), os.path.join(folder, "trace.csv")
-    with open(schedule, "w", encoding="utf-8") as file:
-        file.writelines(f"{seconds} {rate}\n" for seconds, rate in changes)
-    command = [tithe, "train", "--transport", wanted.transport, "--workers", str(wanted.hosts), *DATA.split(), *options.split(), "--trace", trace, "--json", "-"]
-    answer = in_lab(first, wanted.hosts, wanted.transport, command, schedule=schedule)
+def rows_of(trace):
+    if not os.path.exists(trace):
+        return []
     with open(trace, encoding="utf-8") as file:
-        return answer, list(csv.DictReader(line for line in file if not line.startswith("#")))
+        return list(csv.DictReader(line for line in file if line.endswith("\n") and not line.startswith("#")))
+
+
+def phases_of(name):
+    """(first epoch, seconds, rate) of each phase, from a schedule of experiments/."""
+    with open(os.path.join(here, "..", "experiments", f"{name}.schedule"), encoding="utf-8") as file:
+        lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    return [(float(epochs.rstrip("+").split("-")[0]), 0, rate.lower()) for epochs, _, rate in lines]
+
+
+def run(phases, column, options):
+    """The JSON of a run, the rows of its trace, and by those the step and the seconds at which the rate changed. A phase is a number in a column of the
+    trace, seconds after that is there, and a rate; netlab reads them from a pipe while the trace grows."""
+    pipe, trace, ended, changed = os.path.join(folder, "pipe"), os.path.join(folder, "trace.csv"), threading.Event(), []
+    for path in (pipe, trace):
+        if os.path.exists(path):
+            os.unlink(path)
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)
+
+    def follow():
+        for first, seconds, rate in phases[1:]:
+            rows = rows_of(trace)
+            while not (rows and first <= float(rows[-1][column])):
+                if ended.wait(0.02):
+                    return
+                rows = rows_of(trace)
+            if ended.wait(seconds):
+                return
+            os.write(writer, f"0 {rate}\n".encode())
+            last = rows_of(trace)[-1]
+            changed.append((int(last["step"]), float(last["seconds"])))
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    command = [tithe, "train", "--transport", wanted.transport, "--workers", str(wanted.hosts), *options.split(), "--trace", trace, "--json", "-"]
+    try:
+        answer = in_lab(phases[0][2], wanted.hosts, wanted.transport, command, schedule=pipe)
+    finally:
+        ended.set()
+        thread.join()
+        os.close(writer)
+    return answer, rows_of(trace), changed
 
 
 def settings_of(rows):
@@ -65,24 +105,23 @@ def short(setting):
 
 def race(name):
     """Everything on the same schedule, to the same loss."""
-    alone = subprocess.run([tithe, "train", "--workers", str(wanted.hosts), *DATA.split(), "--steps", str(STEPS), "--json", "-"], capture_output=True, text=True,
-                           check=True)
+    alone = subprocess.run([tithe, "train", "--workers", str(wanted.hosts), *SLOWER.split(), "--tuner", "fixed", "--codec", "all|raw", "--epochs", str(EPOCHS),
+                            "--json", "-"], capture_output=True, text=True, check=True)
     target = json.loads(alone.stdout)["loss"]
-    rates = MILLIONS[name]
-    phase = wanted.phase * 4 / len(rates) if name == "c2" else wanted.phase
-    changes = [(round(START + phase * (i - 0.5), 2), f"{rate}mbit") for i, rate in enumerate(rates) if i]
-    print(f"\n{name}: {', '.join(map(str, rates))} Mbit, {phase:.3g} s each, {wanted.hosts} hosts, {wanted.transport}, to loss {target:.5g}\n")
+    phases = phases_of(name)
+    print(f"\n{name}: " + ", ".join(f"{rate} from epoch {first:g}" for first, _, rate in phases) + f"; {wanted.hosts} hosts, {wanted.transport}, to loss {target:.5g}\n")
     print("| what | seconds | steps | reached |\n|---|---|---|---|")
     found = []
-    for what, options in (*FIXED.items(), ("moo", "--tuner moo"), ("auto", "--tuner auto")):
-        answer, rows = run(f"{rates[0]}mbit", changes, f"{options} --steps 900 --target-loss {target!r}")
+    everything_here = {**FIXED, "moo": "--tuner moo", "auto": "--tuner auto"}
+    for what in wanted.only.split(",") if wanted.only else everything_here:
+        answer, rows, _ = run(phases, "epochs", f"{SLOWER} {everything_here[what]} --epochs {LONGEST} --target-loss {target!r}")
         found.append({"network": name, "what": what, "seconds": answer["seconds"], "steps": answer["steps"], "reached": answer["target_reached"],
                       "settings": settings_of(rows)})
         print(f"| {what} | {answer['seconds']:.2f} | {answer['steps']} | {'yes' if answer['target_reached'] else 'no'} |", flush=True)
-    for step, seconds, setting, reason in found[-1]["settings"]:
-        print(f"    auto, step {step}, {seconds:.2f} s: {short(setting)}: {reason}")
-    best = min(f["seconds"] for f in found[: len(FIXED)] if f["reached"])
-    print(f"auto over the best fixed setting: {found[-1]['seconds'] / best:.2f}, moo: {found[-2]['seconds'] / best:.2f}")
+        for step, seconds, setting, reason in found[-1]["settings"] if what == "auto" else []:
+            print(f"    step {step}, {seconds:.2f} s: {short(setting)}: {reason}")
+    best = min((f["seconds"] for f in found if f["what"] in FIXED and f["reached"]), default=float("nan"))
+    print(", ".join(f"{f['what']} over the best fixed setting: {f['seconds'] / best:.2f}" for f in found if f["what"] not in FIXED))
     return found
 
 
@@ -92,35 +131,38 @@ def steps_between(rows):
     return [(b[0], b[1], (b[1] - a[1]) / (b[0] - a[0])) for a, b in zip(records, records[1:]) if b[0] > a[0]]
 
 
-SHAPES = {  # the first rate, what changes when, and what is to be seen
-    "drop": ("100mbit", [(6, "2mbit")]), "rise": ("2mbit", [(6, "100mbit")]),
-    "flapping": ("100mbit", [(2 + i, "20mbit" if i % 2 else "100mbit") for i in range(1, 20)]),
-    "stop": ("100mbit", [(6, "8kbit"), (9, "100mbit")]),
+SHAPES = {  # steps, seconds after them, and the rate then
+    "drop": [(0, 0, "100mbit"), (500, 0, "2mbit")], "rise": [(0, 0, "2mbit"), (500, 0, "100mbit")],
+    "flapping": [(0, 0, "100mbit")] + [(200, 1, "100mbit" if i % 2 else "20mbit") for i in range(20)],
+    "stop": [(0, 0, "100mbit"), (500, 0, "8kbit"), (500, 3, "100mbit")],
 }
 
 
 def watch(name):
     """auto alone."""
-    first, changes = SHAPES[name]
-    answer, rows = run(first, changes, f"--tuner auto --steps {1200 if name == 'flapping' else 1000}")
+    phases = SHAPES[name]
+    answer, rows, changed = run(phases, "step", f"{DATA} --tuner auto --steps {4000 if name == 'flapping' else 1500}")
     found, speeds = settings_of(rows), steps_between(rows)
-    print(f"\n{name}: {first}, then " + ", ".join(f"{rate} at {at} s" for at, rate in changes[:3]) + (", ..." if len(changes) > 3 else "")
-          + f"; {answer['steps']} steps in {answer['seconds']:.1f} s, set-up {answer['setup_seconds']:.1f} s")
+    print(f"\n{name}: {phases[0][2]}, then " + ", ".join(f"{phase[2]} at step {at[0]}, {at[1]:.1f} s" for phase, at in list(zip(phases[1:], changed))[:3])
+          + (f" and so on, {len(changed)} times in all" if len(changed) > 3 else "") + f"; {answer['steps']} steps in {answer['seconds']:.1f} s")
     for step, at, setting, reason in found:
         print(f"    step {step}, {at:.2f} s: {short(setting)}: {reason}")
     print(f"    {len(found) - 1} changes; milliseconds of a step from record to record: " + ", ".join(f"{1e3 * s[2]:.1f}" for s in speeds))
-    if name in ("drop", "rise"):
-        when = changes[0][0] - answer["setup_seconds"]
-        later = [f for f in found if f[1] > when - 1]
+    if name != "flapping":
+        step, seconds = changed[-1]
+        later, after = [f for f in found if f[0] > step], [s for s in speeds if s[0] > step]
         if later:
-            step = max((s[0] for s in speeds if s[1] <= when), default=0)
-            print(f"    the rate changed at about {when:.1f} s (step {step}); the last change of the setting came {later[-1][0] - step} steps and {later[-1][1] - when:.1f} s later")
-    return [{"network": name, "steps": answer["steps"], "seconds": answer["seconds"], "settings": found}]
+            print(f"    the last change of the setting came {later[-1][0] - step} steps and {later[-1][1] - seconds:.1f} s after that of the rate")
+        usual = statistics.median(s[2] for s in after[len(after) // 2:])
+        slow = [s for s in after if s[2] > 1.5 * usual]
+        print(f"    a step takes {1e3 * usual:.1f} ms in the end; records of more than half as much again: "
+              + (", ".join(f"{s[0] - step} steps and {s[1] - seconds:.1f} s after it {1e3 * s[2]:.1f} ms" for s in slow) or "none"))
+    return [{"network": name, "steps": answer["steps"], "seconds": answer["seconds"], "changed": changed, "settings": found}]
 
 
 everything = []
 for network in wanted.networks.split(","):
-    everything += race(network) if network in MILLIONS else watch(network)
+    everything += watch(network) if network in SHAPES else race(network)
 if wanted.json:
     with open(wanted.json, "w", encoding="utf-8") as out:
         json.dump(everything, out, indent=1)
