@@ -111,6 +111,7 @@ typedef struct tithe_view {
     bool fresh;          /* all of this was seen just now, and not before */
     bool momentum; /* updates go on where earlier ones went: a descent says little of what a step gains */
     bool misled;   /* the setting in use was taken because the link seemed to be faster than it is */
+    bool another;  /* link than the one of the last decision */
 } tithe_view;
 
 typedef struct tithe_order {

@@ -13,18 +13,21 @@
  * The sums of an update (ti_comm_fold with COMM_ASK), which are short. Along a chain, rank 0 gets its answer after N
  * latencies, since by the same argument rank k is there when the sum is, k latencies later. A server says for how long it
  * held a rank's message, if it had to wait for it and so knows when it came; the rest is two latencies. What disturbs
- * these makes them longer only, so of the last few the smallest is taken by each rank, and of the ranks' the largest:
- * collectives wait for the slowest link.
+ * these only makes them longer, so each rank takes the least of the last 16 that it heard of, unless the last three were
+ * all far longer; and of the ranks' the largest counts: collectives wait for the slowest link. The median of the 16 is
+ * above the least by what a busy machine adds to a message, its noise.
  *
- * The bandwidth is the median over the last few updates of bytes / (seconds - latency), or of the slope between two
- * messages where lengths differ: whatever a message costs besides, a bucket of bytes that passes unhindered or one more
- * round trip of a protocol, is in both. Messages too short for their time to differ from a latency say nothing; then
- * ranks take turns with two probes each, as long as 1 % of the bytes sent so far has room for, and the lower quartile is
- * taken: a worker beside the server has no slow link. */
+ * The bandwidth is the median, over the last three updates so that two that agree are believed, of bytes / (seconds -
+ * latency), or of the slope between two messages where lengths differ: whatever a message costs besides, a bucket of
+ * bytes that passes unhindered or one more round trip of a protocol, is in both. Messages too short for their time to
+ * stand out from latency and noise say only that the link has at least so many bytes a second; then ranks take turns with
+ * two probes each, as long as 1 % of the bytes sent so far has room for, and the lower quartile is taken: a worker beside
+ * the server has no slow link. */
 #include "comm/link_estimate.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/median.h"
@@ -36,7 +39,8 @@ enum {
     MAX_POINTS = LINK_WINDOW * LINK_ROUNDS
 };
 static const double BUDGET = 0.01;
-static const double NOISE = 1e-4; /* seconds that a system may take to wake a process up */
+static const double NOISE = 1e-4; /* seconds that a system may take to wake a process up, */
+static const double LEAP = 5e-3;  /* and that only another link takes */
 
 /* ---- what is timed ---------------------------------------------------------------------------------------- */
 
@@ -51,18 +55,31 @@ void ti_link_round(tithe_comm *comm, uint64_t longest, uint64_t bytes, double st
 
 void ti_link_hear(tithe_comm *comm, double latency)
 {
-    comm->seen.latency[comm->seen.updates++ % LINK_WINDOW] = latency;
+    if (latency > 0) comm->seen.latency[comm->seen.heard++ % LINK_LATENCIES] = latency;
 }
 
-/* 0: this process has no say in it. */
-static double min_latency(const tithe_comm *comm)
+/* The least of the last few. */
+static double least_latency(const link_seen *seen, unsigned last)
 {
-    double min = 0;
-    for (unsigned i = 0; i < LINK_WINDOW; i++) {
-        const double here = comm->seen.latency[i];
-        if (here > 0 && (min == 0 || here < min)) min = here;
-    }
-    return min;
+    double least = INFINITY;
+    for (unsigned i = 1; i <= last && i <= seen->heard; i++)
+        least = fmin(least, seen->latency[(seen->heard - i) % LINK_LATENCIES]);
+    return least;
+}
+
+/* And what messages usually take more; 0 of both: this process has no say in it. */
+static double latency_of(const link_seen *seen, double *noise)
+{
+    double all[LINK_LATENCIES];
+    const size_t count = seen->heard < LINK_LATENCIES ? seen->heard : LINK_LATENCIES;
+    const double least = least_latency(seen, LINK_LATENCIES), newest = least_latency(seen, LINK_WINDOW);
+    *noise = 0;
+    if (!count) return 0;
+    if (seen->heard >= LINK_WINDOW && newest > 2 * least + LEAP)
+        return newest; /* another link, whose noise is not known */
+    memcpy(all, seen->latency, count * sizeof *all);
+    *noise = median(all, count) - least;
+    return least;
 }
 
 /* ---- what it says ----------------------------------------------------------------------------------------- */
@@ -74,20 +91,25 @@ static double quantile(double *values, size_t count, double share)
     return values[(size_t)(share * (double)(count - 1))];
 }
 
-static double moving(const link_sample *p, double latency)
+static double moving(const link_sample *p, const tithe_link_estimate *link)
 {
-    return p->seconds - p->hops * latency;
+    return p->seconds - p->hops * link->now.latency;
 }
 
-/* Is the time of this message more than latency? */
-static bool tells(const link_sample *p, double latency)
+/* Seconds beside its latency that a message must take for its bytes to show. */
+static double threshold(const link_sample *p, const tithe_link_estimate *link)
 {
-    return p->bytes > 0 && moving(p, latency) > fmax(p->hops * latency / 2, NOISE);
+    return fmax(fmax(p->hops * link->now.latency / 2, 2 * link->noise), NOISE);
+}
+
+static bool tells(const link_sample *p, const tithe_link_estimate *link)
+{
+    return p->bytes > 0 && moving(p, link) > threshold(p, link);
 }
 
 /* Not more than this share of the messages went slower; NAN: the one that stands there was too short to tell. One that was
  * held up looks like a telling one, so it is not for a single message to say that it tells. */
-static double fit(const link_sample *points, size_t all, double latency, double share)
+static double fit(const tithe_link_estimate *link, const link_sample *points, size_t all, double share)
 {
     double ratios[MAX_POINTS], slopes[MAX_POINTS * MAX_POINTS / 2], longest = 0;
     size_t count = 0, telling = 0, pairs = 0;
@@ -95,13 +117,13 @@ static double fit(const link_sample *points, size_t all, double latency, double 
     for (size_t i = 0; i < all; i++) {
         const link_sample *a = &points[i];
         if (a->bytes > 0 && 2 * a->bytes >= longest) {
-            ratios[count++] = moving(a, latency) > 0 ? a->bytes / moving(a, latency) : INFINITY;
-            telling += tells(a, latency);
+            ratios[count++] = moving(a, link) > 0 ? a->bytes / moving(a, link) : INFINITY;
+            telling += tells(a, link);
         }
-        for (size_t j = 0; j < all && tells(a, latency); j++) {
+        for (size_t j = 0; j < all && tells(a, link); j++) {
             const link_sample *b = &points[j];
-            const double longer = moving(b, latency) - moving(a, latency);
-            if (b->group != a->group || b->bytes < 2 * a->bytes || !tells(b, latency)) continue;
+            const double longer = moving(b, link) - moving(a, link);
+            if (b->group != a->group || b->bytes < 2 * a->bytes || !tells(b, link)) continue;
             slopes[pairs++] = longer > 0 ? (b->bytes - a->bytes) / longer : INFINITY;
         }
     }
@@ -110,14 +132,26 @@ static double fit(const link_sample *points, size_t all, double latency, double 
     return isfinite(slope) ? slope : quantile(ratios, count, share);
 }
 
-static double fit_rounds(const link_sample *rounds, size_t all, double latency)
+static double fit_rounds(const tithe_link_estimate *link, const link_sample *rounds, size_t all)
 {
-    return fit(rounds, all, latency, 0.5);
+    return fit(link, rounds, all, 0.5);
 }
 
 static double fit_pings(const tithe_link_estimate *link)
 {
-    return fit(link->pings, LINK_WINDOW, link->now.latency, 0.25);
+    return fit(link, link->pings, LINK_WINDOW, 0.25);
+}
+
+/* What the rounds show that do not tell: slower than that, and half of the longest ones would have. */
+static double least_bandwidth(const tithe_link_estimate *link, const link_sample *rounds, size_t all)
+{
+    double least[MAX_POINTS], longest = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < all; i++) longest = fmax(longest, rounds[i].bytes);
+    for (size_t i = 0; i < all; i++)
+        if (rounds[i].bytes > 0 && 2 * rounds[i].bytes >= longest)
+            least[count++] = rounds[i].bytes / fmax(moving(&rounds[i], link), threshold(&rounds[i], link));
+    return count ? quantile(least, count, 0.5) : 0;
 }
 
 void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample *rounds, link_sample ping)
@@ -126,19 +160,25 @@ void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample 
     for (unsigned i = 0; i < LINK_ROUNDS; i++)
         link->rounds[link->reports % LINK_WINDOW * LINK_ROUNDS + i] = rounds[i];
     link->reports++;
+    link->newest = fit_rounds(link, rounds, LINK_ROUNDS);
     if (ping.bytes > 0) link->pings[link->answered++ % LINK_WINDOW] = ping;
     if (isnan(link->now.latency)) return;
     if (ping.bytes > 0 && isnan(fit_pings(link)) && link->ping_length < COMM_BLOCK) link->ping_length *= 2;
-    double bandwidth = fit_rounds(link->rounds, MAX_POINTS, link->now.latency);
+    double bandwidth = fit_rounds(link, link->rounds, MAX_POINTS);
     if (isnan(bandwidth)) bandwidth = fit_pings(link);
-    if (!isnan(bandwidth)) link->now.bandwidth = bandwidth; /* otherwise nothing is known to have changed */
+    if (!isnan(bandwidth))
+        link->now.bandwidth = bandwidth;
+    else if (link->now.bandwidth >
+             0) /* nothing is known to have changed, but a link is not slower than this */
+        link->now.bandwidth = fmax(link->now.bandwidth, least_bandwidth(link, link->rounds, MAX_POINTS));
 }
 
 /* ---- an update -------------------------------------------------------------------------------------------- */
 
 tithe_link_estimate ti_link_start(void)
 {
-    return (tithe_link_estimate){.now = {.latency = NAN, .bandwidth = NAN}, .ping_length = FIRST_PING};
+    return (tithe_link_estimate){
+        .now = {.latency = NAN, .bandwidth = NAN}, .newest = NAN, .ping_length = FIRST_PING};
 }
 
 tithe_status tithe_link_estimate_create(tithe_link_estimate **estimate, tithe_error *error)
@@ -183,7 +223,7 @@ static bool read_report(tithe_link_estimate *link, unsigned size, const double *
         rounds[i] = (link_sample){report[2 * i] / size, report[2 * i + 1] / size, 1, link->reports};
     ti_link_learn(link, latency, rounds,
                   (link_sample){report[REPORT - 2], report[REPORT - 1], 2, link->answered / 2});
-    return !isnan(fit_rounds(rounds, LINK_ROUNDS, link->now.latency));
+    return !isnan(link->newest);
 }
 
 /* Long ones are more exact, so one is as long as a quarter of the room that there is, within limits; and every other one
@@ -215,7 +255,7 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
                           tithe_error *error)
 {
     if (!comm->transport || comm->local == comm->size) return TITHE_OK;
-    double all[LINK_VALUES + REPORT + 2] = {0};
+    double all[LINK_VALUES + REPORT + 3] = {0};
     const bool reports = link->reports_next;
     size_t count = 0;
     for (; count < n && n <= LINK_VALUES; count++) all[count] = values[count];
@@ -226,17 +266,21 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
         count += REPORT;
         comm->seen.ping_bytes = comm->seen.ping_seconds = 0;
     }
+    double *noise = &all[count++];
     double *latency = &all[count++]; /* the last one: of all processes the most */
-    *latency = min_latency(comm);
+    *latency = latency_of(&comm->seen, noise);
     for (unsigned i = 0; i < LINK_ROUNDS; i++) comm->seen.rounds[i] = (link_round){0};
     tithe_status status = ti_comm_fold(comm, COMM_ASK, all, count, error);
     if (status) return status;
     for (size_t i = 0; i < n; i++) values[i] = all[i];
 
     if (*latency > 0) link->now.latency = *latency;
+    link->noise =
+        *noise / (ti_comm_has_own_server(comm) ? comm->size : 1); /* of a chain its first rank knows it */
     const double messages = 2.0 * (ti_comm_has_own_server(comm) ? comm->size : comm->size - 1);
     const double cost = REPORT * sizeof(double) * messages;
     bool told = true;
+    link->newest = NAN;
     if (reports) {
         link->probe_bytes += cost;
         told = read_report(link, comm->size, report, *latency);
@@ -248,6 +292,12 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
         room >= (double)length)
         status = probe(comm, link, length, error);
     return status;
+}
+
+double ti_link_meet_seconds(const tithe_comm *comm, const tithe_link *link)
+{
+    const double hops = ti_comm_has_own_server(comm) ? 2 : comm->size, bytes = REPORT * sizeof(double);
+    return hops * (link->latency + bytes / link->bandwidth);
 }
 
 tithe_status tithe_link_update(tithe_comm *comm, tithe_link_estimate *link, tithe_error *error)

@@ -13,6 +13,8 @@ typedef struct link_sample {
 
 struct tithe_link_estimate {
     tithe_link now;     /* latency is that of the slowest link */
+    double noise;       /* seconds that a short message usually takes more than that */
+    double newest;      /* bandwidth, by the rounds of the last report alone; NAN: they do not tell */
     double probe_bytes; /* sent for this estimate so far, by all processes; not in their sent_bytes */
     /* what it is made of: the last few updates, and the last few probes */
     link_sample rounds[LINK_WINDOW * LINK_ROUNDS], pings[LINK_WINDOW];
@@ -35,6 +37,9 @@ void ti_link_hear(tithe_comm *comm, double latency);
 enum { LINK_VALUES = 4 };
 tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *values, size_t n, bool last,
                           tithe_error *error);
+
+/* Seconds that it takes on a link, without a probe. */
+double ti_link_meet_seconds(const tithe_comm *comm, const tithe_link *link);
 
 /* One report: the latency (NAN or 0: not known), the rounds and the probe since the last one, as means over the ranks. */
 void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample *rounds, link_sample ping);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/root.h"
 #include "base/sized.h"
 #include "base/spec.h"
@@ -49,11 +50,19 @@ tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reaso
     return TITHE_OK;
 }
 
+/* Link than the one that was decided on last. */
+static bool is_another(const exchange_control *c)
+{
+    return !(fabs(c->link.latency - c->view.latency) <= MOVED * c->view.latency) ||
+           !(fabs(c->link.bandwidth - c->view.bandwidth) <= MOVED * c->view.bandwidth);
+}
+
 static tithe_status decide(tithe_exchange *ex, tithe_error *error)
 {
     exchange_control *c = ex->control;
     tithe_order order = {.take = c->now};
     ti_control_price(c);
+    c->view.another = is_another(c);
     c->view.step = ex->step;
     c->view.now = c->now;
     c->view.latency = c->link.latency;
@@ -68,6 +77,7 @@ static tithe_status decide(tithe_exchange *ex, tithe_error *error)
     if (stays && ex->step == 0) snprintf(c->reason, sizeof c->reason, "%s", order.reason);
     const tithe_status status = stays ? TITHE_OK : ti_control_take(ex, order.take, order.reason, error);
     c->decided = true;
+    c->decided_on = c->seconds[c->now];
     ti_control_plan(ex, order.look);
     return status;
 }
@@ -122,17 +132,22 @@ static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
         c->view.fresh = true;
     }
     if (!status && ti_control_watches(c))
-        status = ti_control_watch(ex, error); /* what messages took is no part of what else did */
-    if (!status && c->live) {
-        ti_control_learn_codec(ex, (double)c->ranks[0].seen[SEEN_CODEC] / comm->size);
-        ti_control_learn_compute(c, (double)c->ranks[0].seen[SEEN_SECONDS] / comm->size);
-    }
+        status = ti_control_watch(ex, error);
+    else if (!status && c->live)
+        ti_control_learn(ex, (double)c->ranks[0].seen[SEEN_SECONDS] / comm->size,
+                         (double)c->ranks[0].seen[SEEN_CODEC] / comm->size);
     c->since = c->timed = c->gains = 0;
     c->gain = 0;
     c->checked = c->looked = true;
     c->spent += ti_control_cost(ex);
     for (unsigned i = 0; i < comm->local; i++) c->ranks[i] = (control_rank){0};
     return status ? status : decide(ex, error);
+}
+
+static tithe_status look_at_link(tithe_exchange *ex, tithe_error *error)
+{
+    const tithe_status status = ti_control_watch(ex, error);
+    return status ? status : ti_control_reconsider(ex, error);
 }
 
 /* Of a step, but not what was added up before it. */
@@ -145,6 +160,7 @@ void ti_control_skip(tithe_exchange *ex)
 {
     exchange_control *c = ex->control;
     if (c->step == c->next) c->next = ex->step;
+    if (c->step == c->watch) c->watch = ex->step;
     c->checked = c->stepped = false;
     c->step = ex->step;
     c->left = 0; /* a step that is given up takes another time than one that is taken */
@@ -174,7 +190,7 @@ tithe_status ti_control_after(tithe_exchange *ex, const float *update, tithe_err
         ti_control_skip(ex); /* of a step that went nowhere nothing is learned */
         return lose_switch(ex, error);
     }
-    const bool due = c->step == c->next;
+    const bool due = c->step == c->next, watches = c->step == c->watch;
     if (c->live) ti_control_time(ex);
     c->took += c->seconds[c->now];
     for (size_t i = 0; i < c->settings.count; i++) c->so_far[i] += c->seconds[i];
@@ -188,7 +204,12 @@ tithe_status ti_control_after(tithe_exchange *ex, const float *update, tithe_err
         c->ranks[i].descent += c->ranks[i].gained;
         c->ranks[i].gained = 0;
     }
-    const tithe_status status = due ? check_in(ex, error) : TITHE_OK;
+    tithe_status status = TITHE_OK;
+    if (due)
+        status = check_in(ex, error);
+    else if (watches)
+        status = look_at_link(ex, error);
+    if (c->left > 0 && (due || watches)) c->left = clock_now(); /* that was no part of a step */
     c->step = ex->step;
     ti_control_remember(ex, update);
     return status;
@@ -296,6 +317,7 @@ tithe_status ti_control_open(tithe_exchange *ex, const tithe_exchange_config *co
     c->tuner = tuner;
     c->link = (tithe_link){.latency = NAN, .bandwidth = NAN};
     c->right = c->slow = 1;
+    c->watch = UINT32_MAX;
     tithe_status status = tuner->open ? tuner->open(config->codec, ex->n, own, &c->state, error) : TITHE_OK;
     const setting_range range = range_of(tuner, own);
     if (!status) status = ti_settings_make(ex, config, &range, &c->settings, error);
@@ -347,13 +369,6 @@ bool tithe_exchange_hindsight(const tithe_exchange *ex, char *options, size_t ro
     return true;
 }
 
-/* Than the one that was decided on last. */
-static bool is_another(const exchange_control *c)
-{
-    return !(fabs(c->link.latency - c->view.latency) <= MOVED * c->view.latency) ||
-           !(fabs(c->link.bandwidth - c->view.bandwidth) <= MOVED * c->view.bandwidth);
-}
-
 /* The link may be told before the first step, and whenever it changes. */
 tithe_status tithe_exchange_tell_link(tithe_exchange *ex, const tithe_link *link, double compute,
                                       tithe_error *error)
@@ -366,13 +381,19 @@ tithe_status tithe_exchange_tell_link(tithe_exchange *ex, const tithe_link *link
 tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double compute, tithe_error *error)
 {
     exchange_control *c = ex->control;
-    const double before = c->seconds[c->now];
     if (!ti_link_is_known(link)) return TITHE_OK;
     c->link = *link;
     if (!c->live) c->compute = compute;
+    return ti_control_reconsider(ex, error);
+}
+
+tithe_status ti_control_reconsider(tithe_exchange *ex, tithe_error *error)
+{
+    exchange_control *c = ex->control;
+    const double before = c->decided_on;
     ti_control_price(c);
     const double moved = before > 0 ? c->seconds[c->now] / before : INFINITY;
     const bool much = moved > 1 + MOVED || moved < 1 - MOVED || (c->tuner->explores && is_another(c));
     /* otherwise it has time until the next check-in */
-    return much || ex->step == 0 || c->tries_again ? decide(ex, error) : TITHE_OK;
+    return much || c->view.misled || ex->step == 0 || c->tries_again ? decide(ex, error) : TITHE_OK;
 }

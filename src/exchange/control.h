@@ -79,18 +79,22 @@ typedef struct exchange_control {
     double *seconds; /* of a step with each of them, */
     double *so_far;  /* and of all steps so far, if they had been made with it */
     size_t now;
-    tithe_link link;    /* as it is now; NAN: not known */
-    double compute;     /* seconds of a step besides messages */
-    double right;       /* what messages take over what the link says they do: at most 1 */
-    double slow;        /* what codecs take in a step over what they took when they were timed alone */
-    tithe_view view;    /* as it was last */
-    uint32_t next;      /* the step after which ranks tell each other what they saw */
+    tithe_link link; /* as it is now; NAN: not known */
+    double compute;  /* seconds of a step besides messages */
+    double right;    /* what messages take over what the link says they do: at most 1 */
+    double slow;     /* what codecs take in a step over what they took when they were timed alone */
+    tithe_view view; /* as it was last */
+    uint32_t next;   /* the step after which ranks tell each other what they saw, */
+    uint32_t
+        watch; /* and after which they look at the link and at what steps take, where nobody tells them */
     uint32_t since;     /* steps since they did that were looked back from */
-    double spent, took; /* predicted seconds: of check-ins so far, of all steps so far */
+    double spent, took; /* predicted seconds: of check-ins so far, of all steps so far, */
+    double watched;     /* and of looking at the link */
     bool checked;       /* after the last step */
     bool looked;        /* at all */
     bool stepped;       /* `before` has what this step looks back at */
     bool decided;       /* a first time */
+    double decided_on;  /* seconds of a step with the setting in use, when it was decided on last */
     bool settled;       /* no check-in is needed for now */
     double gain;        /* sum over the steps since the last check-in, */
     unsigned gains;     /* and over how many */
@@ -107,6 +111,7 @@ typedef struct exchange_control {
     bool live;
     bool told; /* by the caller what the link is; otherwise it is watched here */
     tithe_link_estimate estimate;
+    unsigned reports; /* of these, that were heeded */
     long_messages longest;
     double left, usual;
     double busy, coding; /* seconds in codecs: up to then, and usually of a step */
@@ -129,19 +134,21 @@ void ti_control_close(exchange_control *control); /* NULL is fine */
 tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error);
 /* Another link, for all that is known: decide anew if that is worth it. */
 tithe_status ti_control_link(tithe_exchange *ex, const tithe_link *link, double compute, tithe_error *error);
-/* Nobody tells what the link is, so it is watched here; at a check-in, from the messages since the last one. */
+/* Nobody tells what the link is, so it is watched here: after some steps, from the messages since the last time. */
 static inline bool ti_control_watches(const exchange_control *control)
 {
     return control->live && !control->told;
 }
 tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error);
+/* The estimate, for a caller who meets besides (ti_link_meet), and says so then; NULL: nobody watches. */
+tithe_link_estimate *ti_control_estimate(const tithe_exchange *ex);
+tithe_status ti_control_met(tithe_exchange *ex, tithe_error *error);
 /* Where it is watched: what the link seems to be for a setting; a setting is taken that relies on it; there is something new to be heeded. */
 double ti_control_bandwidth(const exchange_control *control, const tithe_setting *setting, double seems);
 void ti_control_claim(exchange_control *control, size_t place);
 void ti_control_heed(exchange_control *control);
-/* At a check-in: what a step took with the setting in use, as all ranks have it, and its codecs of that. */
-void ti_control_learn_codec(const tithe_exchange *ex, double seconds);
-void ti_control_learn_compute(exchange_control *control, double seconds);
+/* What a step took with the setting in use, as all ranks have it, and its codecs of that. */
+void ti_control_learn(const tithe_exchange *ex, double seconds, double codec);
 /* A step has just ended; and between two of them the caller did something else, which is no part of a step. */
 void ti_control_time(tithe_exchange *ex);
 /* What was counted as coding just now was something else, the same with every setting. */
@@ -150,8 +157,9 @@ void ti_control_paused(tithe_exchange *ex, double seconds);
 
 /* Whether a step may go nowhere because the switch is lost: whoever says so takes another setting then. */
 void ti_control_let_go(tithe_exchange *ex, bool lets_go);
-/* Seconds of each setting, from the link as it is; and another setting from the next step on. */
+/* Seconds of each setting, from the link as it is; a decision, if that made a difference; and another setting from the next step on. */
 void ti_control_price(exchange_control *control);
+tithe_status ti_control_reconsider(tithe_exchange *ex, tithe_error *error);
 tithe_status ti_control_take(tithe_exchange *ex, size_t place, const char *reason, tithe_error *error);
 
 /* trials.c: before another one, and after the last, what is kept is what it was before the first. */
@@ -197,7 +205,8 @@ static inline bool ti_link_is_known(const tithe_link *link)
 const tithe_collective *ti_control_collective(void);
 double ti_control_cost(const tithe_exchange *ex);
 double ti_control_seconds(const tithe_exchange *ex, const tithe_link *link);
-/* The next check-in is due after `look` steps; 0: when it can be paid for. */
+/* The next check-in is due after `look` steps; 0: when it can be paid for. And the next look at the link. */
 void ti_control_plan(tithe_exchange *ex, unsigned look);
+void ti_control_plan_watch(tithe_exchange *ex);
 
 #endif

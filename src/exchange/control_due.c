@@ -5,12 +5,14 @@
 #include "exchange/control.h"
 
 static const double SHARE = 0.03, /* of the time so far, */
-    SHARE_OF_DENSE = 0.02;        /* and of the time that dense steps would have taken */
+    SHARE_OF_DENSE = 0.02,        /* and of the time that dense steps would have taken; */
+    SHARE_OF_LINK = 0.02,         /* for looks at the link, of the time so far, */
+    STRANGE = 1.5;                /* of which the newest saw another one */
 enum {
-    APART = 5,  /* steps between two of them: at least so many, */
-    GROWS = 8,  /* and one part of all so far, */
-    WATCH = 20, /* but no more where nobody else watches the link, which may break down; */
-    PAYS = 4    /* and of the fastest setting, that pay for the first */
+    APART = 5, /* steps between two of them: at least so many, */
+    GROWS = 8, /* and one part of all so far, */
+    PAYS = 4,  /* and of the fastest setting, that pay for the first; */
+    WATCH = 10 /* between two looks at the link, which may break down */
 };
 
 /* ---- what it takes ------------------------------------------------------------------------------------------ */
@@ -82,15 +84,32 @@ void ti_control_plan(tithe_exchange *ex, unsigned look)
 {
     exchange_control *c = ex->control;
     const double grown = (double)ex->step / GROWS, cost = ti_control_cost(ex), paid = steps_to_pay(c, cost);
-    const bool watches = ti_control_watches(c); /* the link, which nobody else does */
+    const bool watches = ti_control_watches(c);
     const bool curious =
         watches || c->tuner->explores || c->settings.all[c->now].waits > 0 || promises_much(c, cost);
-    double apart = fmax(APART, grown);
-    if (watches && (c->settled || apart > WATCH)) apart = WATCH;
-    apart = fmax(apart, paid);
+    double apart = fmax(fmax(APART, grown), paid);
     /* At the start most is to be learned; but where steps are timed the first ones say little. */
     if (!c->looked && curious) apart = watches ? APART : 2;
-    if (c->longest.claim > 0) apart = STEPS_TRIED;
     if (look) apart = look;
-    c->next = c->settled && !watches ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
+    c->next = c->settled ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
+    ti_control_plan_watch(ex);
+}
+
+/* ---- and the next look at the link -------------------------------------------------------------------------- */
+
+/* The newest messages saw another link than the last few together, who are believed: the next ones tell whether it is. */
+static bool is_in_doubt(const tithe_link_estimate *e)
+{
+    return e->newest > STRANGE * e->now.bandwidth || STRANGE * e->newest < e->now.bandwidth;
+}
+
+void ti_control_plan_watch(tithe_exchange *ex)
+{
+    exchange_control *c = ex->control;
+    c->watch = UINT32_MAX;
+    if (!ti_control_watches(c)) return;
+    const double cost = ti_link_meet_seconds(ex->config.comm, &c->link),
+                 paid = steps_until(c->watched + cost, SHARE_OF_LINK, c->took, c->seconds[c->now]);
+    const bool doubts = is_in_doubt(&c->estimate) || c->longest.claim > 0;
+    c->watch = ex->step + (uint32_t)fmax(doubts ? STEPS_TRIED : WATCH, paid) - 1;
 }

@@ -67,6 +67,7 @@ static tithe_status probe(tithe_exchange *ex, tithe_link *link, uint64_t *longes
         link->bandwidth = fmin(link->bandwidth, here.bandwidth);
     }
     comm->phase = NULL;
+    ti_link_hear(comm, link->latency);
     return status;
 }
 
@@ -156,15 +157,45 @@ tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error)
     return status ? status : ti_control_link(ex, &link, 0, error);
 }
 
+/* ---- while it runs ---------------------------------------------------------------------------------------------- */
+
+tithe_link_estimate *ti_control_estimate(const tithe_exchange *ex)
+{
+    exchange_control *c = ex->control;
+    return c && ti_control_watches(c) ? &c->estimate : NULL;
+}
+
+/* What the estimate says now, which may be no more than before. */
+static void take_link(exchange_control *c)
+{
+    const tithe_link_estimate *e = &c->estimate;
+    if (e->now.latency > 0) c->link.latency = e->now.latency;
+    if (e->now.bandwidth > 0) c->link.bandwidth = e->now.bandwidth;
+    if (e->reports != c->reports) ti_control_heed(c);
+    c->reports = e->reports;
+}
+
+tithe_status ti_control_met(tithe_exchange *ex, tithe_error *error)
+{
+    if (!ti_control_estimate(ex) || !ex->control->looked)
+        return TITHE_OK; /* nobody knows yet what steps take */
+    take_link(ex->control);
+    return ti_control_reconsider(ex, error);
+}
+
+/* The link first: what messages took is no part of what else did. */
 tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error)
 {
     exchange_control *c = ex->control;
-    const unsigned reports = c->estimate.reports;
-    const tithe_status status = ti_link_meet(ex->config.comm, &c->estimate, NULL, 0, false, error);
+    const unsigned ranks = ex->config.comm->size;
+    double of_steps[2] = {c->timed ? c->usual : 0, c->timed ? c->coding : 0};
+    const tithe_status status = ti_link_meet(ex->config.comm, &c->estimate, of_steps, 2, false, error);
     if (status) return status;
-    if (c->estimate.now.latency > 0) c->link.latency = c->estimate.now.latency;
-    if (c->estimate.now.bandwidth > 0) c->link.bandwidth = c->estimate.now.bandwidth;
-    if (c->estimate.reports != reports) ti_control_heed(c);
+    take_link(c);
+    ti_control_learn(ex, of_steps[0] / ranks, of_steps[1] / ranks);
+    c->watched += ti_link_meet_seconds(ex->config.comm, &c->link);
+    c->timed = 0;
+    ti_control_plan_watch(ex);
     return TITHE_OK;
 }
 
@@ -243,9 +274,9 @@ void ti_control_time(tithe_exchange *ex)
     c->busy = busy;
 }
 
-/* In a step a codec shares caches and cores with all else, and vectors may be longer than the one that was timed. Under a leader or a server
- * one rank does what the others wait for, and the mean over ranks says nothing of that. */
-void ti_control_learn_codec(const tithe_exchange *ex, double seconds)
+/* In a step a codec shares caches and cores with all else, and vectors may be longer than the one that was timed.
+ * Under a leader or a server one rank does what the others wait for, and the mean over ranks says nothing of that. */
+static void learn_codec(const tithe_exchange *ex, double seconds)
 {
     exchange_control *c = ex->control;
     const double timed = c->settings.all[c->now].codec;
@@ -256,7 +287,7 @@ void ti_control_learn_codec(const tithe_exchange *ex, double seconds)
 /* What a step takes beside its messages and its codec, whatever they are: gradients, and waiting for those who are slow. (To remember with each
  * setting what it took more than that was tried: settings that nobody had tried then looked better than any that was in use, and there were 165
  * changes in 1,200 steps.) */
-void ti_control_learn_compute(exchange_control *c, double seconds)
+static void learn_compute(exchange_control *c, double seconds)
 {
     if (!(seconds > 0) || !isfinite(seconds)) return;
     ti_control_price(c);
@@ -266,6 +297,12 @@ void ti_control_learn_compute(exchange_control *c, double seconds)
     if (transfer > 0) c->right += (fmin(1, most / transfer) - c->right) / 2;
     const double rest = fmax(seconds - codec - c->right * transfer, seconds - most);
     c->compute = c->compute > 0 ? c->compute + (rest - c->compute) / 2 : rest;
+}
+
+void ti_control_learn(const tithe_exchange *ex, double seconds, double codec)
+{
+    learn_codec(ex, codec);
+    learn_compute(ex->control, seconds);
 }
 
 void ti_control_not_coding(tithe_exchange *ex)

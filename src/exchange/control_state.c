@@ -32,6 +32,7 @@ enum {
     AT_DECIDED_LATENCY, /* the link that was decided on */
     AT_DECIDED_BANDWIDTH,
     AT_SLOW,
+    AT_DECIDED_SECONDS, /* and what a step took on it */
     FIRST_NUMBERS
 };
 enum { LOOKED = 1, STEPPED = 2, DECIDED = 4, SETTLED = 8, LOST = 16, TRYING = 32, ALL_FLAGS = 63 };
@@ -76,6 +77,7 @@ size_t ti_control_save(const tithe_exchange *ex, double *numbers)
         [AT_DECIDED_LATENCY] = c->view.latency,
         [AT_DECIDED_BANDWIDTH] = c->view.bandwidth,
         [AT_SLOW] = c->slow,
+        [AT_DECIDED_SECONDS] = c->decided_on,
     };
     memcpy(numbers, first, sizeof first);
     memcpy(numbers + FIRST_NUMBERS, c->so_far, count * sizeof *c->so_far);
@@ -98,6 +100,7 @@ static bool make_sense(const exchange_control *c, const double *numbers)
            is_whole(numbers[AT_FLAGS], c->tuner->explores ? ALL_FLAGS : TRYING - 1) &&
            numbers[AT_COMPUTE] >= 0 && numbers[AT_SLOW] >= SLOW_MIN && numbers[AT_SLOW] <= SLOW_MAX &&
            numbers[AT_RIGHT] >= 0 && numbers[AT_RIGHT] <= 1 && isfinite(numbers[AT_COMPUTE]) &&
+           numbers[AT_DECIDED_SECONDS] >= 0 && isfinite(numbers[AT_DECIDED_SECONDS]) &&
            isfinite(numbers[AT_SPENT]) && isfinite(numbers[AT_TOOK]) &&
            !ti_setting_is_out(&c->settings.all[(size_t)numbers[AT_SETTING]],
                               (unsigned)numbers[AT_FLAGS] & LOST);
@@ -116,6 +119,7 @@ tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t
     const unsigned flags = (unsigned)numbers[AT_FLAGS];
     if (!c->live) /* otherwise it has just been looked at */
         c->link = (tithe_link){.latency = numbers[AT_LATENCY], .bandwidth = numbers[AT_BANDWIDTH]};
+    c->decided_on = numbers[AT_DECIDED_SECONDS];
     c->compute = numbers[AT_COMPUTE];
     c->right = numbers[AT_RIGHT];
     c->next = (uint32_t)numbers[AT_NEXT];
@@ -142,6 +146,7 @@ tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t
     c->step = step;
     memcpy(c->so_far, numbers + FIRST_NUMBERS, c->settings.count * sizeof *c->so_far);
     if (c->tuner->load) c->tuner->load(c->state, numbers + FIRST_NUMBERS + c->settings.count);
+    c->watch = ti_control_watches(c) ? step : UINT32_MAX; /* the first step tells how things are now */
     ti_control_price(c);
     return TITHE_OK;
 }
@@ -169,6 +174,6 @@ tithe_status ti_control_follow(tithe_exchange *ex, const char *options, tithe_er
                        "'%.120s' is for a run that has lost its switch: replay one that has not.", options);
     c->follows = c->settled = true;
     ti_control_let_go(ex, false); /* nobody here could choose another one */
-    c->next = UINT32_MAX;
+    c->next = c->watch = UINT32_MAX;
     return ti_control_take(ex, place, "replayed", error);
 }

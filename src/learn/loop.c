@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "comm/comm.h"
 #include "comm/link_estimate.h"
-#include "exchange/exchange.h"
+#include "exchange/control.h"
 #include "learn/checkpoint.h"
 
 /* ---- who takes part --------------------------------------------------------------------------------------- */
@@ -396,8 +396,8 @@ static tithe_status check_in(run *r, tithe_error *error)
     const double steps = (double)(r->step - r->stop.checked);
     double values[2] = {r->stop.asked, 0}; /* 1: the distance to the next one, at most twice the last */
     if (r->comm->first == 0) values[1] = floor(fmin(2 * steps, steps * apart / fmax(took, 1e-9)));
-    tithe_status status = ti_link_meet(r->comm, &r->link, values, 2, false, error);
-    if (!status) status = tithe_exchange_tell_link(r->exchange, &r->link.now, 0, error);
+    tithe_status status = ti_link_meet(r->comm, r->link, values, 2, false, error);
+    if (!status) status = ti_control_met(r->exchange, error);
     if (values[0] > 0) r->stop.stopped = true;
     r->stop.checked = r->step;
     r->stop.checked_at = now;

@@ -333,6 +333,7 @@ static tithe_status prepare_steps(run *r, const tithe_data *all, tithe_error *er
     if (r->problem.model->start) r->problem.model->start(&r->problem, r->o->seed, r->x);
     if (!status) status = ti_run_set_up(r, all, error);
     if (!status) status = ti_control_start(r->exchange, error);
+    if (!status && ti_control_estimate(r->exchange)) r->link = ti_control_estimate(r->exchange);
     if (!status) status = ti_checkpoint_expect(r, error);
     if (!status && !r->stop.stopped) status = expect_targets(r, error);
     if (!status) status = choose_step(r, error);

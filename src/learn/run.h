@@ -129,8 +129,9 @@ typedef struct run {
     double gamma;
     double taken; /* gamma of the last step */
     bool reached;
-    unsigned changes;         /* of the setting, that were written down, the first one among them */
-    tithe_link_estimate link; /* what messages say about it; the same on all processes */
+    unsigned changes; /* of the setting, that were written down, the first one among them */
+    /* What messages say about the link, the same on all processes: own, or a tuner's that watches it. */
+    tithe_link_estimate own_link, *link;
     tithe_trace_record last;
 
     replay replay; /* count 0: none */

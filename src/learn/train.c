@@ -69,8 +69,8 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->speedup_least = r->sums.measured > 0 ? r->sums.speedup_least : NAN;
     result->residual_max = isnan(r->threshold) || !r->methods.feedback->scaled ? NAN : r->sums.residual_max;
     result->restarts = r->restart.count;
-    result->link = r->link.now;
-    result->probe_bytes = r->link.probe_bytes;
+    result->link = r->link->now;
+    result->probe_bytes = r->link->probe_bytes;
     result->facts = r->facts;
     result->facts.data = NULL;
     result->facts.problem = NULL;
@@ -98,7 +98,7 @@ static tithe_status end_together(run *r, tithe_error *error)
     double max[] = {-r->sums.kept_least, -r->sums.speedup_least, r->sums.residual_max};
     tithe_status status = ti_comm_fold(r->comm, COMM_SUM, sums, 4, error);
     if (!status) status = ti_comm_fold(r->comm, COMM_MAX, max, 3, error);
-    if (!status) status = ti_link_meet(r->comm, &r->link, NULL, 0, true, error);
+    if (!status) status = ti_link_meet(r->comm, r->link, NULL, 0, true, error);
     if (!status) status = ti_comm_dismiss_server(r->comm, error);
     r->sums.measured = sums[0];
     r->sums.level = sums[1];
@@ -127,7 +127,8 @@ tithe_status tithe_train_run(const tithe_train_options *options, tithe_train_res
     if (status) return status;
     ti_options_complete(&o, tithe_train_option_table());
     default_end(&o);
-    run r = {.o = &o, .link = ti_link_start()};
+    run r = {.o = &o, .own_link = ti_link_start()};
+    r.link = &r.own_link;
     double *x = result->x;
     const size_t room = result->x_room;
     *result = (tithe_train_result){.x = x, .x_room = room};

@@ -267,7 +267,11 @@ static bool is_settled(const auto_state *s, const tithe_view *v, size_t place)
 
 static void explain(const auto_state *s, const tithe_view *v, double behind, tithe_order *order)
 {
-    const char *why = v->step == 0 ? "the first step" : v->fresh ? "what ranks saw" : "another link";
+    const char *why = v->step == 0  ? "the first step"
+                      : v->misled   ? "the link is slower than it seemed"
+                      : v->fresh    ? "what ranks saw"
+                      : !v->another ? "steps take another time"
+                                    : "another link";
     const double now = 1e3 * v->seconds[order->take], before = 1e3 * v->seconds[v->now];
     const double lag = lag_of(s, v, order->take);
     if (v->step == 0)

@@ -115,6 +115,57 @@ static void unknown_is_no_guess(void **state)
     assert_true(link.now.bandwidth == known); /* nothing says that it has changed */
 }
 
+/* What a busy machine adds to messages is not taken for what their bytes take. */
+static void noise_is_no_bandwidth(void **state)
+{
+    (void)state;
+    const made_up m = {1e-3, 1.25e7, 0.5, 0.2, 0};
+    for (unsigned noisy = 0; noisy < 2; noisy++) {
+        dice d = {5};
+        tithe_link_estimate link = ti_link_start();
+        link.noise = noisy ? 2e-3 : 0;
+        for (unsigned i = 0; i < 8; i++) report(&link, &m, &d, 1e4, 1); /* 0.8 ms, up to twice as long */
+        expect(isnan(link.now.bandwidth) == noisy, "noise %g: bandwidth %g", link.noise, link.now.bandwidth);
+    }
+}
+
+/* Short messages that a slow link could not carry as fast show that it is slow no more; others say nothing. */
+static void a_link_is_not_slower_than_it_shows(void **state)
+{
+    (void)state;
+    made_up m = {1e-3, 2.5e5, 0.03, 0, 0};
+    dice d = {11};
+    tithe_link_estimate link = ti_link_start();
+    for (unsigned i = 0; i < 4; i++) report(&link, &m, &d, 4000, 1);
+    const double slow = link.now.bandwidth;
+    assert_true(is_near(slow, m.bandwidth, 0.1));
+    for (unsigned i = 0; i < 4; i++) report(&link, &m, &d, 50, 1);
+    assert_true(is_near(link.now.bandwidth, slow, 0.05));
+    m.bandwidth = 1.25e7;
+    for (unsigned i = 0; i < 4; i++) report(&link, &m, &d, 4000, 1); /* 0.3 ms, half a latency is 0.5 */
+    expect(link.now.bandwidth >= 4000 / 6e-4 && link.now.bandwidth <= m.bandwidth, "%g bytes/s",
+           link.now.bandwidth);
+}
+
+/* One report of another link is told apart, the second one is believed. */
+static void two_reports_that_agree_are_believed(void **state)
+{
+    (void)state;
+    for (unsigned faster = 0; faster < 2; faster++) {
+        made_up m = {1e-3, faster ? 1.25e6 : 1.25e7, 0.03, 0, 0};
+        dice d = {13};
+        tithe_link_estimate link = ti_link_start();
+        for (unsigned i = 0; i < 5; i++) report(&link, &m, &d, 125000, 1);
+        const double before = m.bandwidth, after = m.bandwidth = faster ? 1.25e7 : 1.25e6;
+        for (unsigned i = 0; i < 2; i++) {
+            report(&link, &m, &d, 125000, 1);
+            expect(is_near(link.newest, after, 0.2), "the newest: %g", link.newest);
+            expect(is_near(link.now.bandwidth, i ? after : before, 0.2), "report %u: %g", i + 1,
+                   link.now.bandwidth);
+        }
+    }
+}
+
 /* Probes that say nothing get longer; once one does, they stay. */
 static void probes_grow_until_they_tell(void **state)
 {
@@ -248,6 +299,41 @@ static void the_same_rounds_are_timed(void **state)
     }
 }
 
+/* The least of the last 16, or of the last three if they were all far longer; of all ranks' the largest. */
+enum { HEARD = 16, FAR = 3 };
+static void *hear(void *argument)
+{
+    process *p = argument;
+    p->link = ti_link_start();
+    for (unsigned i = 0; i < HEARD && p->comm.first == 1; i++) ti_link_hear(&p->comm, 50 + HEARD - 1 - i);
+    for (unsigned i = 0; i <= FAR && !p->status; i++) {
+        p->status = ti_link_meet(&p->comm, &p->link, NULL, 0, true, &p->error);
+        const double expected = i < FAR ? 50 : 200;
+        if (p->link.now.latency != expected) p->sum++;
+        if (p->comm.first == 1) ti_link_hear(&p->comm, 200);
+    }
+    return NULL;
+}
+
+static void the_least_latency_counts(void **state)
+{
+    (void)state;
+    process all[2];
+    network net;
+    network_open(&net, 2);
+    for (unsigned r = 0; r < 2; r++) {
+        all[r] = (process){
+            .comm = {.size = 2, .first = r, .local = 1, .transport = &queues, .self = &net, .timeout = 60}};
+        assert_int_equal(pthread_create(&all[r].thread, NULL, hear, &all[r]), 0);
+    }
+    for (unsigned r = 0; r < 2; r++) pthread_join(all[r].thread, NULL);
+    for (unsigned r = 0; r < 2; r++) {
+        expect(all[r].status == TITHE_OK, "%s", all[r].error.text);
+        expect(all[r].sum == 0, "rank %u: %g of %u latencies are others", r, all[r].sum, FAR + 1);
+    }
+    network_close(&net);
+}
+
 static void one_process_has_no_link(void **state)
 {
     (void)state;
@@ -264,9 +350,13 @@ int main(void)
         cmocka_unit_test(a_change_is_followed),
         cmocka_unit_test(lengths_tell_what_one_length_cannot),
         cmocka_unit_test(unknown_is_no_guess),
+        cmocka_unit_test(noise_is_no_bandwidth),
+        cmocka_unit_test(a_link_is_not_slower_than_it_shows),
+        cmocka_unit_test(two_reports_that_agree_are_believed),
         cmocka_unit_test(probes_grow_until_they_tell),
         cmocka_unit_test(all_ranks_hold_the_same_and_counts_stay),
         cmocka_unit_test(the_same_rounds_are_timed),
+        cmocka_unit_test(the_least_latency_counts),
         cmocka_unit_test(one_process_has_no_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,54 +1,12 @@
 /* test_control.c - a tuner that steers, in an exchange: ranks that live apart choose the same, a step that is refused confuses nobody, and
  * what the controller knows goes through a checkpoint. */
-#include "exchange/control.h"
-#include "exchange/group.h"
-
-enum { RANKS = 3, N = 5000, STEPS = 40 };
-static const double GAMMA = 0.1;
-
-static tithe_exchange *exchange_of(tithe_comm *comm, const char *options)
-{
-    tithe_exchange *ex = NULL;
-    tithe_error error = {0};
-    expect(!tithe_exchange_open(comm, options, N, &ex, &error), "%s", error.text);
-    return ex;
-}
-
-static void tell(tithe_exchange *ex, double latency, double bandwidth)
-{
-    tithe_error error = {0};
-    const tithe_link link = {.latency = latency, .bandwidth = bandwidth};
-    expect(!tithe_exchange_tell_link(ex, &link, 1e-3, &error), "%s", error.text);
-}
-
-static tithe_status step(tithe_exchange *ex, unsigned k, bool bad, float *update, double *due)
-{
-    tithe_error error = {0};
-    const unsigned ranks = ex->config.comm->size;
-    float *x = gradients_make(ranks, N, k);
-    if (bad) x[(k % ranks) * N + k] = NAN;
-    for (unsigned r = 0; r < ranks; r++) {
-        expect(!tithe_exchange_put(ex, r, 0, x + (size_t)r * N, GAMMA, &error), "%s", error.text);
-        for (size_t i = 0; due && !bad && i < N; i++) due[i] += GAMMA * (double)x[r * N + i];
-    }
-    const tithe_status status = tithe_exchange_finish(ex, update, &error);
-    expect(status == (bad ? TITHE_E_SKIPPED : TITHE_OK), "step %u: %s", k, error.text);
-    free(x);
-    return status;
-}
+#include "exchange/steered.h"
 
 /* A fast link, a slow one, a fast one: what leaves is all that there was. */
 static void link_at(tithe_exchange *ex, unsigned k)
 {
     if (k == 0 || k == 2 * STEPS / 3) tell(ex, 1e-5, 1e9);
     if (k == STEPS / 3) tell(ex, 1e-2, 1e5);
-}
-
-static const char *setting_of(const tithe_exchange *ex)
-{
-    tithe_steering now = {.size = sizeof now};
-    assert_true(tithe_exchange_steering(ex, &now));
-    return now.options;
 }
 
 /* Every other step is refused; all that was taken and all that is kept is all that was to be sent, whatever the setting. */
@@ -183,65 +141,6 @@ static void momentum_has_a_lowest_level(void **state)
     expect(below < 0.005, "from %g, where 0.004 is the highest", below);
 }
 
-/* An exchange as between processes, whose steps are timed, and which sends few bytes over a link that was seen to carry 10^7 a second. */
-static tithe_exchange *timed_exchange(tithe_comm *comm, size_t *few, size_t *many)
-{
-    tithe_exchange *ex = exchange_of(comm, "tuner=auto");
-    exchange_control *c = ex->control;
-    *few = *many = 0;
-    for (size_t i = 0; i < c->settings.count; i++) {
-        if (c->settings.all[i].bytes < c->settings.all[*few].bytes) *few = i;
-        if (c->settings.all[i].bytes > c->settings.all[*many].bytes) *many = i;
-    }
-    c->live = true;
-    c->now = *few;
-    c->took = 0;
-    c->link = (tithe_link){.latency = 1e-4, .bandwidth = 1e7};
-    c->longest = (long_messages){.bytes = c->settings.all[*many].bytes, .bandwidth = 1e7};
-    return ex;
-}
-
-/* What short messages say of longer ones is believed once the run is long beside what it may cost, and what that did cost is counted. */
-static void short_messages_promise_little(void **state)
-{
-    (void)state;
-    tithe_comm comm = ranks_here(RANKS);
-    size_t few, many;
-    tithe_exchange *ex = timed_exchange(&comm, &few, &many);
-    exchange_control *c = ex->control;
-    const tithe_setting *longer = &c->settings.all[many];
-    const double seems = 1e9, risk = longer->bytes / 1e7;
-    c->link.bandwidth = seems;
-    assert_true(ti_control_bandwidth(c, longer, seems) == 1e7);
-    assert_true(ti_control_bandwidth(c, &c->settings.all[few], seems) == seems);
-    c->took = 1000 * risk;
-    assert_true(ti_control_bandwidth(c, longer, seems) == seems);
-
-    for (int wrong = 0; wrong < 2; wrong++) {
-        c->now = few;
-        c->link.bandwidth = seems;
-        ti_control_claim(c, many);
-        c->now = many;
-        c->timed_all = 2;
-        c->link.bandwidth = wrong ? 1e7 : 0.9 * seems;
-        ti_control_heed(c);
-        expect(c->view.misled == wrong, "a link of %g bytes/s that seemed to have %g: misled is %d",
-               c->link.bandwidth, seems, c->view.misled);
-        expect(c->longest.bandwidth == c->link.bandwidth, "%g are known", c->longest.bandwidth);
-    }
-    expect(c->longest.lost > 1.5 * risk && c->longest.lost < 2 * risk, "%g s were lost, of at most %g",
-           c->longest.lost, 2 * risk);
-    c->now = few;
-    c->link.bandwidth = seems;
-    for (unsigned i = 0; i < 200; i++) ti_control_heed(c); /* in time all may have changed, */
-    assert_true(!c->view.misled && c->longest.bandwidth == seems);
-    c->longest.bandwidth = 1e7; /* but what was lost was lost */
-    assert_true(ti_control_bandwidth(c, longer, seems) == seems);
-    c->took = 300 * risk; /* of which one more would not be more than a hundredth */
-    assert_true(ti_control_bandwidth(c, longer, seems) == 1e7);
-    tithe_exchange_free(ex);
-}
-
 /* The least that a leader may send grows with the number of ranks; without one there is no such limit. */
 static void leaders_send_enough(void **state)
 {
@@ -295,6 +194,10 @@ static void numbers_come_back(void **state)
         }
     const double slow = numbers[21];
     assert_true(slow == 1); /* nothing was timed */
+    assert_true(numbers[22] > 0);
+    numbers[22] = NAN; /* seconds of a step */
+    assert_int_equal(ti_control_load(again, numbers, 20, &error), TITHE_E_CORRUPT);
+    numbers[22] = 1;
     for (unsigned i = 0; i < 2; i++) {
         numbers[21] = i ? nextafter(SLOW_MAX, INFINITY) : nextafter(SLOW_MIN, 0);
         expect(ti_control_load(again, numbers, 20, &error) == TITHE_E_CORRUPT, "%g is taken", numbers[21]);
@@ -403,41 +306,6 @@ static void check_ins_are_paid_for(void **state)
     expect(more > 2, "more than two check-ins on %u links", more);
 }
 
-/* A codec that takes longer in steps than it did alone does so with every setting. Seconds are those that are counted, in steps of nearly none: so
- * many times what was timed, within limits; and not under a leader, who alone selects. */
-static void codecs_are_as_slow_as_in_steps(void **state)
-{
-    (void)state;
-    enum { LOOKS = 12 };
-    static float update[N];
-    static const double timed = 10, factors[] = {3, 0.75, 1e-3, 1e3},
-                        expected[] = {3, 0.75, SLOW_MIN, SLOW_MAX};
-    static const char *const schemes[] = {"gather", "artopk"};
-    for (unsigned s = 0; s < 2; s++)
-        for (unsigned i = 0; i < sizeof factors / sizeof *factors; i++) {
-            char options[80];
-            snprintf(options, sizeof options, "tuner=auto;codec=topk;scheme=%s", schemes[s]);
-            tithe_comm comm = ranks_here(RANKS);
-            tithe_exchange *ex = exchange_of(&comm, options);
-            exchange_control *c = ex->control;
-            tell(ex, 1e-6, 1); /* dense takes hours */
-            expect(strstr(setting_of(ex), schemes[s]), "%s", setting_of(ex));
-            c->live = true;
-            for (unsigned k = 0; k < LOOKS; k++) {
-                for (size_t p = 0; p < c->settings.count; p++) c->settings.all[p].codec = timed;
-                c->next = c->step;
-                ex->totals.encode += 0.75 * factors[i] * timed;
-                ex->totals.decode += 0.25 * factors[i] * timed;
-                step(ex, k, false, update, NULL);
-                expect(c->compute >= 0 && isfinite(c->compute), "compute is %g", c->compute);
-            }
-            const double right = s == 0 ? expected[i] : 1;
-            expect(fabs(c->slow - right) < 0.01 * right, "%s, %g times: %g in place of %g", options,
-                   factors[i], c->slow, right);
-            tithe_exchange_free(ex);
-        }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_lost),
@@ -445,12 +313,10 @@ int main(void)
                                        cmocka_unit_test(nothing_waits_at_level_one),
                                        cmocka_unit_test(no_signs_under_momentum),
                                        cmocka_unit_test(momentum_has_a_lowest_level),
-                                       cmocka_unit_test(short_messages_promise_little),
                                        cmocka_unit_test(leaders_send_enough),
                                        cmocka_unit_test(numbers_come_back),
                                        cmocka_unit_test(a_later_start_checks_in_like_an_early_one),
                                        cmocka_unit_test(a_look_that_promises_much_comes_soon),
-                                       cmocka_unit_test(check_ins_are_paid_for),
-                                       cmocka_unit_test(codecs_are_as_slow_as_in_steps)};
+                                       cmocka_unit_test(check_ins_are_paid_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
