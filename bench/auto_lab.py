@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`--tuner auto` over real TCP while the network changes: seconds to a loss beside fixed settings and moo, and how soon it settles.
 
-usage: bench/auto_lab.py [--networks c1,c2,drop,rise,flapping,stop] [--hosts 4] [--transport zmq] [--build build] [--only auto,moo,...] [--json FILE]
+usage: bench/auto_lab.py [--networks c1,c2,drop,rise,flapping,stop] [--hosts 4] [--transport zmq] [--build build] [--only auto,moo,...] [--tuner auto:low=1] [--json FILE]
 
 tools/netlab changes the rate of all links while the command runs. c1 and c2 are those of experiments/: their epochs and rates, and the latency of the
 lab. The trace of the run says in which epoch it is. Dense, a handful of fixed settings, moo and auto each run to the loss that dense has after 50 epochs.
@@ -37,6 +37,7 @@ parser.add_argument("--hosts", type=int, default=4)
 parser.add_argument("--transport", default="zmq")
 parser.add_argument("--build", default=os.path.join(here, "..", "build"))
 parser.add_argument("--only", help="of what runs on c1 and c2")
+parser.add_argument("--tuner", default="auto", help="auto, and whatever else it is told")
 parser.add_argument("--json")
 wanted = parser.parse_args()
 take_precedence()
@@ -86,7 +87,7 @@ def run(phases, column, options):
     thread.start()
     command = [tithe, "train", "--transport", wanted.transport, "--workers", str(wanted.hosts), *options.split(), "--trace", trace, "--json", "-"]
     try:
-        answer = in_lab(phases[0][2], wanted.hosts, wanted.transport, command, schedule=pipe)
+        answer = in_lab(phases[0][2], wanted.hosts, wanted.transport, command, schedule=pipe, tries=1)
     finally:
         ended.set()
         thread.join()
@@ -112,7 +113,7 @@ def race(name):
     print(f"\n{name}: " + ", ".join(f"{rate} from epoch {first:g}" for first, _, rate in phases) + f"; {wanted.hosts} hosts, {wanted.transport}, to loss {target:.5g}\n")
     print("| what | seconds | steps | reached |\n|---|---|---|---|")
     found = []
-    everything_here = {**FIXED, "moo": "--tuner moo", "auto": "--tuner auto"}
+    everything_here = {**FIXED, "moo": "--tuner moo", "auto": f"--tuner {wanted.tuner}"}
     for what in wanted.only.split(",") if wanted.only else everything_here:
         answer, rows, _ = run(phases, "epochs", f"{SLOWER} {everything_here[what]} --epochs {LONGEST} --target-loss {target!r}")
         found.append({"network": name, "what": what, "seconds": answer["seconds"], "steps": answer["steps"], "reached": answer["target_reached"],
@@ -141,7 +142,7 @@ SHAPES = {  # steps, seconds after them, and the rate then
 def watch(name):
     """auto alone."""
     phases = SHAPES[name]
-    answer, rows, changed = run(phases, "step", f"{DATA} --tuner auto --steps {4000 if name == 'flapping' else 1500}")
+    answer, rows, changed = run(phases, "step", f"{DATA} --tuner {wanted.tuner} --steps {4000 if name == 'flapping' else 1500}")
     found, speeds = settings_of(rows), steps_between(rows)
     print(f"\n{name}: {phases[0][2]}, then " + ", ".join(f"{phase[2]} at step {at[0]}, {at[1]:.1f} s" for phase, at in list(zip(phases[1:], changed))[:3])
           + (f" and so on, {len(changed)} times in all" if len(changed) > 3 else "") + f"; {answer['steps']} steps in {answer['seconds']:.1f} s")

@@ -12,7 +12,7 @@ MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OM
 SETTINGS = {"net.ipv4.tcp_congestion_control": "reno", "net.ipv4.tcp_notsent_lowat": "131072", "net.ipv4.tcp_slow_start_after_idle": "0"}
 
 
-def in_lab(network, hosts, transport, command, settings=SETTINGS, inside=None, schedule=None):
+def in_lab(network, hosts, transport, command, settings=SETTINGS, inside=None, schedule=None, tries=2):
     """What rank 0 prints: one line of JSON. A network is RATE or RATE+DELAY; the rate none is as fast as it goes.
     `inside` runs inside the switch; `schedule` is a file of seconds and rates."""
     rate, _, delay = network.partition("+")
@@ -23,7 +23,7 @@ def in_lab(network, hosts, transport, command, settings=SETTINGS, inside=None, s
         lab += ["--schedule", schedule]
     if inside:
         lab += ["--inside", shlex.join(inside)]
-    for _ in (1, 2):  # starting several processes in several hosts is what fails, if anything does
+    for _ in range(tries):  # starting several processes in several hosts is what fails, if anything does
         done = subprocess.run([*lab, transport, *command], capture_output=True, text=True, timeout=900)
         start = done.stdout.find("{")
         if done.returncode in (0, 1) and start >= 0:

@@ -8,8 +8,8 @@
  *     }
  *
  * `tithe_probe` (probe.h) asks the same with messages of its own, before a job. Here the messages are those of the
- * collectives, and what they are not enough for is asked with small probes, which together with the numbers that the
- * processes tell each other stay below 1 % of what the job has sent. All ranks hold the same estimate, to the bit. It
+ * collectives, and what they are not enough for is asked with small probes, which together with what the processes say of
+ * their messages stay below 1 % of what the job has sent. All ranks hold the same estimate, to the bit. It
  * depends on the clock, so nothing that has to come out the same twice may look at it.
  *
  * What is timed, and why it is right, stands at the top of src/comm/link_estimate.c. */

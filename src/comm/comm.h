@@ -26,7 +26,7 @@ static inline unsigned comm_culprit(const unsigned *waits, unsigned count, unsig
 }
 
 /* What this process has seen of the link since all last told each other; link_estimate.h makes an estimate of it. */
-enum { LINK_ROUNDS = 4, LINK_WINDOW = 3, LINK_LATENCIES = 16 };
+enum { LINK_ROUNDS = 4, LINK_WINDOW = 3, LINK_PINGS = 5, LINK_LATENCIES = 16 };
 typedef struct link_round {
     uint64_t longest; /* message of any rank in this round, in bytes: the same on all ranks; 0: no round */
     double bytes;     /* that this rank received */
@@ -38,8 +38,9 @@ typedef struct link_seen {
     bool together;
     link_round rounds[LINK_ROUNDS];  /* the longest of those that began together */
     double latency[LINK_LATENCIES];  /* of this process, the last ones that it heard of; */
-    unsigned heard;                  /* so many in all */
-    double server_sent;              /* bytes, by a server without ranks, at the last update */
+    unsigned heard, unheard;         /* so many in all, and updates since the last one */
+    unsigned turn;                   /* of a server without ranks: whom it asks first */
+    double server_sent;              /* bytes, by that server, at the last update */
     double ping_bytes, ping_seconds; /* of a message that was sent to be timed, and its answer; 0: none */
 } link_seen;
 

@@ -36,6 +36,7 @@
 enum {
     REPORT = 2 * LINK_ROUNDS + 2, /* numbers of a report: rounds, and a probe */
     FIRST_PING = 1 << 14,
+    MEETING = LINK_VALUES + REPORT + 3, /* and of a meeting, at most */
     MAX_POINTS = LINK_WINDOW * LINK_ROUNDS
 };
 static const double BUDGET = 0.01;
@@ -55,7 +56,9 @@ void ti_link_round(tithe_comm *comm, uint64_t longest, uint64_t bytes, double st
 
 void ti_link_hear(tithe_comm *comm, double latency)
 {
-    if (latency > 0) comm->seen.latency[comm->seen.heard++ % LINK_LATENCIES] = latency;
+    if (!(latency > 0)) return;
+    comm->seen.latency[comm->seen.heard++ % LINK_LATENCIES] = latency;
+    comm->seen.unheard = 0;
 }
 
 /* The least of the last few. */
@@ -67,9 +70,10 @@ static double least_latency(const link_seen *seen, unsigned last)
     return least;
 }
 
-/* And what messages usually take more; 0 of both: this process has no say in it. */
-static double latency_of(const link_seen *seen, double *noise)
+/* And what messages usually take more; 0 of both: this process has no say in it, or has none any more. */
+static double latency_of(link_seen *seen, unsigned ranks, double *noise)
 {
+    if (seen->unheard++ > LINK_LATENCIES * ranks) seen->heard = 0;
     double all[LINK_LATENCIES];
     const size_t count = seen->heard < LINK_LATENCIES ? seen->heard : LINK_LATENCIES;
     const double least = least_latency(seen, LINK_LATENCIES), newest = least_latency(seen, LINK_WINDOW);
@@ -139,7 +143,7 @@ static double fit_rounds(const tithe_link_estimate *link, const link_sample *rou
 
 static double fit_pings(const tithe_link_estimate *link)
 {
-    return fit(link, link->pings, LINK_WINDOW, 0.25);
+    return fit(link, link->pings, LINK_PINGS, 0.25);
 }
 
 /* What the rounds show that do not tell: slower than that, and half of the longest ones would have. */
@@ -161,16 +165,17 @@ void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample 
         link->rounds[link->reports % LINK_WINDOW * LINK_ROUNDS + i] = rounds[i];
     link->reports++;
     link->newest = fit_rounds(link, rounds, LINK_ROUNDS);
-    if (ping.bytes > 0) link->pings[link->answered++ % LINK_WINDOW] = ping;
+    if (ping.bytes > 0) link->pings[link->answered++ % LINK_PINGS] = ping;
     if (isnan(link->now.latency)) return;
     if (ping.bytes > 0 && isnan(fit_pings(link)) && link->ping_length < COMM_BLOCK) link->ping_length *= 2;
     double bandwidth = fit_rounds(link, link->rounds, MAX_POINTS);
-    if (isnan(bandwidth)) bandwidth = fit_pings(link);
-    if (!isnan(bandwidth))
-        link->now.bandwidth = bandwidth;
-    else if (link->now.bandwidth >
-             0) /* nothing is known to have changed, but a link is not slower than this */
-        link->now.bandwidth = fmax(link->now.bandwidth, least_bandwidth(link, link->rounds, MAX_POINTS));
+    if (isnan(
+            bandwidth)) { /* nothing is known to have changed, but a link is not slower than its rounds show */
+        bandwidth = fit_pings(link);
+        if (isnan(bandwidth)) bandwidth = link->now.bandwidth;
+        if (!isnan(bandwidth)) bandwidth = fmax(bandwidth, least_bandwidth(link, link->rounds, MAX_POINTS));
+    }
+    if (!isnan(bandwidth)) link->now.bandwidth = bandwidth;
 }
 
 /* ---- an update -------------------------------------------------------------------------------------------- */
@@ -202,7 +207,7 @@ void tithe_link_now(const tithe_link_estimate *estimate, tithe_link *link)
 
 double tithe_link_probe_bytes(const tithe_link_estimate *estimate)
 {
-    return estimate->probe_bytes;
+    return estimate->probe_bytes + estimate->look_bytes;
 }
 
 static void write_report(const link_seen *seen, double *report)
@@ -251,11 +256,21 @@ static tithe_status probe(tithe_comm *comm, tithe_link_estimate *link, uint64_t 
     return status;
 }
 
+/* By all processes: to a sum of so many numbers and back; a server says two more to each rank. */
+static double bytes_of_meeting(const tithe_comm *comm, size_t count)
+{
+    const bool apart = ti_comm_has_own_server(comm);
+    tithe_rounds rounds;
+    tithe_rounds_start(&rounds);
+    ti_comm_fold_rounds(comm->size, apart, count, &rounds);
+    return tithe_rounds_sent(&rounds) + (apart ? 2.0 * sizeof(double) * comm->size : 0);
+}
+
 tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *values, size_t n, bool last,
                           tithe_error *error)
 {
     if (!comm->transport || comm->local == comm->size) return TITHE_OK;
-    double all[LINK_VALUES + REPORT + 3] = {0};
+    double all[MEETING] = {0};
     const bool reports = link->reports_next;
     size_t count = 0;
     for (; count < n && n <= LINK_VALUES; count++) all[count] = values[count];
@@ -268,7 +283,7 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
     }
     double *noise = &all[count++];
     double *latency = &all[count++]; /* the last one: of all processes the most */
-    *latency = latency_of(&comm->seen, noise);
+    *latency = latency_of(&comm->seen, comm->size, noise);
     for (unsigned i = 0; i < LINK_ROUNDS; i++) comm->seen.rounds[i] = (link_round){0};
     tithe_status status = ti_comm_fold(comm, COMM_ASK, all, count, error);
     if (status) return status;
@@ -281,6 +296,7 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
     const double cost = REPORT * sizeof(double) * messages;
     bool told = true;
     link->newest = NAN;
+    link->met_bytes = bytes_of_meeting(comm, count) - (reports ? cost : 0);
     if (reports) {
         link->probe_bytes += cost;
         told = read_report(link, comm->size, report, *latency);
@@ -296,8 +312,8 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
 
 double ti_link_meet_seconds(const tithe_comm *comm, const tithe_link *link)
 {
-    const double hops = ti_comm_has_own_server(comm) ? 2 : comm->size, bytes = REPORT * sizeof(double);
-    return hops * (link->latency + bytes / link->bandwidth);
+    const double hops = ti_comm_has_own_server(comm) ? 2 : comm->size;
+    return hops * (link->latency + MEETING * sizeof(double) / link->bandwidth);
 }
 
 tithe_status tithe_link_update(tithe_comm *comm, tithe_link_estimate *link, tithe_error *error)

@@ -12,12 +12,15 @@ typedef struct link_sample {
 } link_sample;
 
 struct tithe_link_estimate {
-    tithe_link now;     /* latency is that of the slowest link */
-    double noise;       /* seconds that a short message usually takes more than that */
-    double newest;      /* bandwidth, by the rounds of the last report alone; NAN: they do not tell */
-    double probe_bytes; /* sent for this estimate so far, by all processes; not in their sent_bytes */
+    tithe_link now; /* latency is that of the slowest link */
+    double noise;   /* seconds that a short message usually takes more than that */
+    double newest;  /* bandwidth, by the rounds of the last report alone; NAN: they do not tell */
+    double
+        probe_bytes; /* sent for this estimate so far, by all processes; not in their sent_bytes: reports and probes, */
+    double look_bytes; /* and meetings that nobody needed for anything else, without reports */
+    double met_bytes;  /* of the last meeting, without its report */
     /* what it is made of: the last few updates, and the last few probes */
-    link_sample rounds[LINK_WINDOW * LINK_ROUNDS], pings[LINK_WINDOW];
+    link_sample rounds[LINK_WINDOW * LINK_ROUNDS], pings[LINK_PINGS];
     unsigned reports, pinged, answered; /* so far */
     uint64_t ping_length;               /* of the next probe, at least */
     bool reports_next;                  /* the next update has the budget for the rounds */
@@ -29,7 +32,7 @@ tithe_link_estimate ti_link_start(void);
  * `start` and has just received `bytes`. `longest` is that of any rank. */
 void ti_link_round(tithe_comm *comm, uint64_t longest, uint64_t bytes, double start);
 
-/* A latency, one way, as this process saw it at an update. */
+/* A latency, one way, as this process saw it at an update; 0: it did not. */
 void ti_link_hear(tithe_comm *comm, double latency);
 
 /* tithe_link_update; the caller's values are summed over all processes along the way. `last`: no update will follow, so

@@ -70,6 +70,7 @@ static tithe_status decide(tithe_exchange *ex, tithe_error *error)
     c->tuner->steer(c->state, &c->view, &order);
     c->settled = order.settled;
     c->tries_again = false;
+    const bool fresh = c->view.fresh;
     c->view.fresh = c->view.misled = false;
     const bool stays =
         order.take >= c->settings.count || (c->decided && order.take == c->now && order.trial == c->trial);
@@ -78,7 +79,8 @@ static tithe_status decide(tithe_exchange *ex, tithe_error *error)
     const tithe_status status = stays ? TITHE_OK : ti_control_take(ex, order.take, order.reason, error);
     c->decided = true;
     c->decided_on = c->seconds[c->now];
-    ti_control_plan(ex, order.look);
+    /* A link that comes and goes does not put off what ranks have to see; who asks for so many steps with a setting gets them. */
+    ti_control_plan(ex, order.look, !fresh && ex->step > 0 && (stays || !order.look));
     return status;
 }
 
@@ -147,6 +149,7 @@ static tithe_status check_in(tithe_exchange *ex, tithe_error *error)
 static tithe_status look_at_link(tithe_exchange *ex, tithe_error *error)
 {
     const tithe_status status = ti_control_watch(ex, error);
+    ti_control_plan_watch(ex);
     return status ? status : ti_control_reconsider(ex, error);
 }
 
@@ -375,6 +378,7 @@ tithe_status tithe_exchange_tell_link(tithe_exchange *ex, const tithe_link *link
 {
     if (!ex->control || ex->control->follows) return TITHE_OK;
     ex->control->told = true;
+    ex->control->watch = UINT32_MAX;
     return ti_control_link(ex, link, compute, error);
 }
 

@@ -70,6 +70,7 @@ typedef struct long_messages {
     double bytes, bandwidth; /* the most bytes of a step that told, and how fast they were */
     double lost;             /* seconds, by having believed it */
     double claim;            /* the bandwidth that the setting in use relies on; 0: on nothing new */
+    uint32_t heeded;         /* the step after which all this was looked at last */
 } long_messages;
 
 typedef struct exchange_control {
@@ -205,8 +206,9 @@ static inline bool ti_link_is_known(const tithe_link *link)
 const tithe_collective *ti_control_collective(void);
 double ti_control_cost(const tithe_exchange *ex);
 double ti_control_seconds(const tithe_exchange *ex, const tithe_link *link);
-/* The next check-in is due after `look` steps; 0: when it can be paid for. And the next look at the link. */
-void ti_control_plan(tithe_exchange *ex, unsigned look);
+/* The next check-in is due after `look` steps; 0: when it can be paid for. `keeps`: and no later than it was. And the next
+ * look at the link. */
+void ti_control_plan(tithe_exchange *ex, unsigned look, bool keeps);
 void ti_control_plan_watch(tithe_exchange *ex);
 
 #endif

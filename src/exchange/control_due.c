@@ -4,15 +4,15 @@
 #include "coll/coll.h"
 #include "exchange/control.h"
 
-static const double SHARE = 0.03, /* of the time so far, */
-    SHARE_OF_DENSE = 0.02,        /* and of the time that dense steps would have taken; */
-    SHARE_OF_LINK = 0.02,         /* for looks at the link, of the time so far, */
-    STRANGE = 1.5;                /* of which the newest saw another one */
+static const double SHARE = 0.03,  /* of the time so far, */
+    SHARE_OF_DENSE = 0.02,         /* and of the time that dense steps would have taken; */
+    SHARE_OF_LINK = 0.02;          /* and for looks at the link, of the time so far */
+static const double STRANGE = 1.5; /* a bandwidth over another that makes it another link */
 enum {
     APART = 5, /* steps between two of them: at least so many, */
     GROWS = 8, /* and one part of all so far, */
     PAYS = 4,  /* and of the fastest setting, that pay for the first; */
-    WATCH = 10 /* between two looks at the link, which may break down */
+    WATCH = 10 /* steps from one look at the link to the next */
 };
 
 /* ---- what it takes ------------------------------------------------------------------------------------------ */
@@ -80,17 +80,18 @@ static bool promises_much(const exchange_control *c, double cost)
     return cost > 0 && PAYS * (c->seconds[c->now] - least) > cost;
 }
 
-void ti_control_plan(tithe_exchange *ex, unsigned look)
+void ti_control_plan(tithe_exchange *ex, unsigned look, bool keeps)
 {
     exchange_control *c = ex->control;
     const double grown = (double)ex->step / GROWS, cost = ti_control_cost(ex), paid = steps_to_pay(c, cost);
     const bool watches = ti_control_watches(c);
     const bool curious =
         watches || c->tuner->explores || c->settings.all[c->now].waits > 0 || promises_much(c, cost);
-    double apart = fmax(fmax(APART, grown), paid);
+    const double before = keeps ? (double)c->next + 1 - ex->step : INFINITY;
+    double apart = fmax(fmin(fmax(APART, grown), before), paid);
     /* At the start most is to be learned; but where steps are timed the first ones say little. */
     if (!c->looked && curious) apart = watches ? APART : 2;
-    if (look) apart = look;
+    if (look) apart = fmin(look, before);
     c->next = c->settled ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
     ti_control_plan_watch(ex);
 }

@@ -11,7 +11,8 @@
 
 /* Of the time so far, for messages that turn out to be slower than shorter ones promised; and what is slower. */
 static const double TRIES = 0.01, WRONG = 1.25;
-static const double FORGETS = 17.0 / 16; /* how much faster longer messages may be, as time goes by */
+static const double FORGETS = 17.0 / 16,
+                    FORGETS_IN = 20; /* how much faster longer messages may be, in so many steps */
 
 /* ---- the link, by a few messages --------------------------------------------------------------------------- */
 
@@ -67,7 +68,7 @@ static tithe_status probe(tithe_exchange *ex, tithe_link *link, uint64_t *longes
         link->bandwidth = fmin(link->bandwidth, here.bandwidth);
     }
     comm->phase = NULL;
-    ti_link_hear(comm, link->latency);
+    if (first == 0 || comm->first == 0) ti_link_hear(comm, link->latency); /* who will hear again */
     return status;
 }
 
@@ -177,8 +178,7 @@ static void take_link(exchange_control *c)
 
 tithe_status ti_control_met(tithe_exchange *ex, tithe_error *error)
 {
-    if (!ti_control_estimate(ex) || !ex->control->looked)
-        return TITHE_OK; /* nobody knows yet what steps take */
+    if (!ti_control_estimate(ex) || !(ex->control->compute > 0)) return TITHE_OK; /* what do steps take? */
     take_link(ex->control);
     return ti_control_reconsider(ex, error);
 }
@@ -189,13 +189,15 @@ tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error)
     exchange_control *c = ex->control;
     const unsigned ranks = ex->config.comm->size;
     double of_steps[2] = {c->timed ? c->usual : 0, c->timed ? c->coding : 0};
+    ex->config.comm->phase = "looking at the link";
     const tithe_status status = ti_link_meet(ex->config.comm, &c->estimate, of_steps, 2, false, error);
+    ex->config.comm->phase = NULL;
     if (status) return status;
+    c->estimate.look_bytes += c->estimate.met_bytes;
     take_link(c);
     ti_control_learn(ex, of_steps[0] / ranks, of_steps[1] / ranks);
     c->watched += ti_link_meet_seconds(ex->config.comm, &c->link);
     c->timed = 0;
-    ti_control_plan_watch(ex);
     return TITHE_OK;
 }
 
@@ -238,7 +240,10 @@ void ti_control_heed(exchange_control *c)
         l->bytes = bytes;
         l->bandwidth = bandwidth;
     }
-    l->bandwidth = fmin(FORGETS * l->bandwidth, bandwidth);
+    /* Nobody forgets what was paid for before it is a small part of the time. */
+    if (l->lost <= TRIES * c->took) l->bandwidth *= pow(FORGETS, (c->step - l->heeded) / FORGETS_IN);
+    l->bandwidth = fmin(l->bandwidth, bandwidth);
+    l->heeded = c->step;
     l->claim = 0;
     c->view.misled = wrong;
 }

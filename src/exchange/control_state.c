@@ -33,6 +33,7 @@ enum {
     AT_DECIDED_BANDWIDTH,
     AT_SLOW,
     AT_DECIDED_SECONDS, /* and what a step took on it */
+    AT_WATCHED,
     FIRST_NUMBERS
 };
 enum { LOOKED = 1, STEPPED = 2, DECIDED = 4, SETTLED = 8, LOST = 16, TRYING = 32, ALL_FLAGS = 63 };
@@ -78,6 +79,7 @@ size_t ti_control_save(const tithe_exchange *ex, double *numbers)
         [AT_DECIDED_BANDWIDTH] = c->view.bandwidth,
         [AT_SLOW] = c->slow,
         [AT_DECIDED_SECONDS] = c->decided_on,
+        [AT_WATCHED] = c->watched,
     };
     memcpy(numbers, first, sizeof first);
     memcpy(numbers + FIRST_NUMBERS, c->so_far, count * sizeof *c->so_far);
@@ -101,7 +103,7 @@ static bool make_sense(const exchange_control *c, const double *numbers)
            numbers[AT_COMPUTE] >= 0 && numbers[AT_SLOW] >= SLOW_MIN && numbers[AT_SLOW] <= SLOW_MAX &&
            numbers[AT_RIGHT] >= 0 && numbers[AT_RIGHT] <= 1 && isfinite(numbers[AT_COMPUTE]) &&
            numbers[AT_DECIDED_SECONDS] >= 0 && isfinite(numbers[AT_DECIDED_SECONDS]) &&
-           isfinite(numbers[AT_SPENT]) && isfinite(numbers[AT_TOOK]) &&
+           isfinite(numbers[AT_WATCHED]) && isfinite(numbers[AT_SPENT]) && isfinite(numbers[AT_TOOK]) &&
            !ti_setting_is_out(&c->settings.all[(size_t)numbers[AT_SETTING]],
                               (unsigned)numbers[AT_FLAGS] & LOST);
 }
@@ -120,6 +122,7 @@ tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t
     if (!c->live) /* otherwise it has just been looked at */
         c->link = (tithe_link){.latency = numbers[AT_LATENCY], .bandwidth = numbers[AT_BANDWIDTH]};
     c->decided_on = numbers[AT_DECIDED_SECONDS];
+    c->watched = numbers[AT_WATCHED];
     c->compute = numbers[AT_COMPUTE];
     c->right = numbers[AT_RIGHT];
     c->next = (uint32_t)numbers[AT_NEXT];
@@ -143,7 +146,7 @@ tithe_status ti_control_load(tithe_exchange *ex, const double *numbers, uint32_t
     c->view.latency = numbers[AT_DECIDED_LATENCY];
     c->view.bandwidth = numbers[AT_DECIDED_BANDWIDTH];
     c->slow = numbers[AT_SLOW];
-    c->step = step;
+    c->step = c->longest.heeded = step;
     memcpy(c->so_far, numbers + FIRST_NUMBERS, c->settings.count * sizeof *c->so_far);
     if (c->tuner->load) c->tuner->load(c->state, numbers + FIRST_NUMBERS + c->settings.count);
     c->watch = ti_control_watches(c) ? step : UINT32_MAX; /* the first step tells how things are now */

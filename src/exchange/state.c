@@ -114,7 +114,7 @@ static void move_on(exchange_control *c, uint32_t step)
     if (c->step == step) return;
     if (c->next != UINT32_MAX) c->next += step - c->step;
     if (c->watch != UINT32_MAX) c->watch += step - c->step;
-    c->step = step;
+    c->step = c->longest.heeded = step;
     c->stepped = false;
 }
 

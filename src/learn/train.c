@@ -70,7 +70,7 @@ static void fill_result(const run *r, tithe_train_result *result)
     result->residual_max = isnan(r->threshold) || !r->methods.feedback->scaled ? NAN : r->sums.residual_max;
     result->restarts = r->restart.count;
     result->link = r->link->now;
-    result->probe_bytes = r->link->probe_bytes;
+    result->probe_bytes = tithe_link_probe_bytes(r->link);
     result->facts = r->facts;
     result->facts.data = NULL;
     result->facts.problem = NULL;

@@ -20,7 +20,7 @@ static double arrival(const tithe_comm *comm, double waited_before)
 /* The numbers of rank 0 come with its call. Of the others, one after the other is asked first. */
 static tithe_status fold_timed(tithe_comm *comm, double *rows, double *came, size_t n, tithe_error *error)
 {
-    const unsigned size = comm->size, first = comm->seen.heard++;
+    const unsigned size = comm->size, first = comm->seen.turn++;
     const double sent = (double)comm->sent_bytes;
     tithe_status status = TITHE_OK;
     for (unsigned i = 0; i < size && !status; i++) {

@@ -52,12 +52,15 @@ static void short_messages_promise_little(void **state)
            c->longest.lost, 2 * risk);
     c->now = few;
     c->link.bandwidth = seems;
-    for (unsigned i = 0; i < 200; i++) ti_control_heed(c); /* in time all may have changed, */
+    for (unsigned i = 0; i < 200; i++, c->step += 20) ti_control_heed(c); /* in time all may have changed, */
     assert_true(!c->view.misled && c->longest.bandwidth == seems);
     c->longest.bandwidth = 1e7; /* but what was lost was lost */
     assert_true(ti_control_bandwidth(c, longer, seems) == seems);
     c->took = 300 * risk; /* of which one more would not be more than a hundredth */
     assert_true(ti_control_bandwidth(c, longer, seems) == 1e7);
+    c->took = 100 * risk; /* and as long as it is more than that, nobody forgets */
+    for (unsigned i = 0; i < 200; i++, c->step += 20) ti_control_heed(c);
+    assert_true(c->longest.bandwidth == 1e7 && ti_control_bandwidth(c, longer, seems) == 1e7);
     tithe_exchange_free(ex);
 }
 
@@ -66,7 +69,7 @@ static void short_messages_promise_little(void **state)
 static void looks_at_the_link_are_paid_for(void **state)
 {
     (void)state;
-    enum { LONG = 200 };
+    enum { LONG = 300 };
     static float update[N];
     static const double latencies[] = {1e-6, 1e-4, 1e-2};
     static const struct {
@@ -119,6 +122,8 @@ static void a_link_that_drops_is_seen(void **state)
     tithe_comm comm = ranks_here(RANKS);
     tithe_exchange *ex = exchange_of(&comm, "tuner=auto");
     tithe_error error = {0};
+    char why[sizeof ex->control->reason] = "";
+    bool told = false;
     exchange_control *c = ex->control;
     c->compute = 1e-3;
     c->live = true;
@@ -132,10 +137,93 @@ static void a_link_that_drops_is_seen(void **state)
         c->left = 0; /* nothing is timed */
         step(ex, k, false, update, NULL);
         expect(k > 9 || !c->changes, "another setting in step %u: %s", k, c->reason);
+        if (c->changes && !told) snprintf(why, sizeof why, "%s", c->reason);
+        told = c->changes > 0;
     }
     expect(c->changes && !strstr(setting_of(ex), "dense"), "%s on a slow link", setting_of(ex));
-    assert_true(strncmp(c->reason, "another link: ", 14) == 0 || c->changes > 1);
+    expect(strncmp(why, "another link: ", 14) == 0, "the reason is '%s'", why);
     tithe_exchange_free(ex);
+}
+
+/* Check-ins come as often as on a link that stays as it is, or nearly: a decision about the link puts none off. */
+static void a_restless_link_puts_off_no_check_in(void **state)
+{
+    (void)state;
+    enum { LONG = 600 };
+    static float update[N];
+    tithe_comm comm = ranks_here(RANKS);
+    unsigned met[2] = {0};
+    for (unsigned restless = 0; restless < 2; restless++) {
+        size_t few, many;
+        tithe_exchange *ex = timed_exchange(&comm, &few, &many);
+        exchange_control *c = ex->control;
+        c->estimate.now = c->link;
+        c->took = 1e3; /* looks and check-ins can be paid for */
+        ti_control_plan_watch(ex);
+        unsigned decisions = 0;
+        for (unsigned k = 0; k < LONG; k++) {
+            const bool look = c->watch == k;
+            const double decided_on = c->decided_on;
+            if (look && restless) c->estimate.now.bandwidth = c->estimate.now.bandwidth == 1e5 ? 1e7 : 1e5;
+            c->left = 0; /* nothing is timed */
+            step(ex, k, false, update, NULL);
+            met[restless] += c->checked;
+            decisions += !c->checked && c->decided_on != decided_on;
+        }
+        expect(!restless || decisions > 10, "%u decisions apart from check-ins", decisions);
+        tithe_exchange_free(ex);
+    }
+    expect(met[0] > 4 && 2 * met[1] >= met[0], "%u check-ins, and %u on a restless link", met[0], met[1]);
+}
+
+/* Who tells what the link is, even late, is believed: nobody looks any more. */
+static void a_link_that_is_told_is_not_watched(void **state)
+{
+    (void)state;
+    static float update[N];
+    tithe_comm comm = ranks_here(RANKS);
+    size_t few, many;
+    tithe_exchange *ex = timed_exchange(&comm, &few, &many);
+    exchange_control *c = ex->control;
+    ti_control_plan_watch(ex);
+    c->estimate.now = (tithe_link){.latency = 1e-6, .bandwidth = 1e11};
+    for (unsigned k = 0; k < 30; k++) {
+        if (k == 3) tell(ex, 1e-2, 1e5);
+        step(ex, k, false, update, NULL);
+        expect(k < 3 || c->link.bandwidth == 1e5, "step %u: a link of %g bytes/s", k, c->link.bandwidth);
+    }
+    tithe_exchange_free(ex);
+}
+
+/* After a setting that relies on what was never tried the next look comes two steps later; who goes on from a checkpoint looks after its first
+ * step; and after a jump it is as far ahead as it was. */
+static void looks_come_when_they_are_due(void **state)
+{
+    (void)state;
+    static float update[N];
+    tithe_comm comm = ranks_here(RANKS);
+    size_t few, many;
+    tithe_error error = {0};
+    tithe_exchange *ex = timed_exchange(&comm, &few, &many), *again = timed_exchange(&comm, &few, &many);
+    exchange_control *c = ex->control;
+    c->took = 1e3;
+    c->longest.claim = 1;
+    ti_control_plan_watch(ex);
+    assert_int_equal(c->watch, STEPS_TRIED - 1);
+    for (unsigned k = 0; k < 4; k++) step(ex, k, false, update, NULL);
+    const uint32_t ahead = c->watch - ex->step;
+    tithe_exchange_continue(ex, 100, NULL, NULL);
+    assert_int_equal(c->watch, 100 + ahead);
+    double *numbers = calloc(ti_control_save(ex, NULL), sizeof *numbers);
+    assert_non_null(numbers);
+    ti_control_save(ex, numbers);
+    expect(!ti_control_load(again, numbers, 100, &error), "%s", error.text);
+    tithe_exchange_continue(again, 100, NULL, NULL);
+    assert_int_equal(again->control->watch, 100);
+    assert_true(again->control->watched == c->watched);
+    free(numbers);
+    tithe_exchange_free(ex);
+    tithe_exchange_free(again);
 }
 
 /* A codec that takes longer in steps than it did alone does so with every setting. Seconds are those that are counted, in steps of nearly none: so
@@ -175,8 +263,12 @@ static void codecs_are_as_slow_as_in_steps(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_messages_promise_little), cmocka_unit_test(looks_at_the_link_are_paid_for),
-        cmocka_unit_test(a_link_that_drops_is_seen), cmocka_unit_test(codecs_are_as_slow_as_in_steps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(short_messages_promise_little),
+                                       cmocka_unit_test(looks_at_the_link_are_paid_for),
+                                       cmocka_unit_test(a_link_that_drops_is_seen),
+                                       cmocka_unit_test(a_restless_link_puts_off_no_check_in),
+                                       cmocka_unit_test(a_link_that_is_told_is_not_watched),
+                                       cmocka_unit_test(looks_come_when_they_are_due),
+                                       cmocka_unit_test(codecs_are_as_slow_as_in_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
