@@ -125,7 +125,7 @@ static void noise_is_no_bandwidth(void **state)
         tithe_link_estimate link = ti_link_start();
         link.noise = noisy ? 2e-3 : 0;
         for (unsigned i = 0; i < 8; i++) report(&link, &m, &d, 1e4, 1); /* 0.8 ms, up to twice as long */
-        expect(isnan(link.now.bandwidth) == noisy, "noise %g: bandwidth %g", link.noise, link.now.bandwidth);
+        expect(!isnan(link.now.bandwidth) == !noisy, "noise %g: bandwidth %g", link.noise, link.now.bandwidth);
     }
 }
 
