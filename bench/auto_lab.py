@@ -4,7 +4,7 @@
 usage: bench/auto_lab.py [--networks c1,c2,drop,rise,flapping,stop] [--hosts 4] [--transport zmq] [--build build] [--only auto,moo,...] [--tuner auto:low=1] [--json FILE]
 
 tools/netlab changes the rate of all links while the command runs. c1 and c2 are those of experiments/: their epochs and rates, and the latency of the
-lab. The trace of the run says in which epoch it is. Dense, a handful of fixed settings, moo and auto each run to the loss that dense has after 50 epochs.
+lab. The trace of the run says in which epoch it is. Dense, other fixed settings, moo and auto each run to the loss that dense has after 50 epochs.
 On the others auto runs alone for a number of steps: drop and rise change the rate once, flapping each second, stop leaves nothing of a link for three
 seconds. What is told of them comes from the trace: the settings with their reasons, what steps took, and how many steps and seconds after a change of
 the rate the last change of the setting came. Needs root, as namespaces do."""
@@ -45,6 +45,11 @@ parser.add_argument("--tuner", default="auto", help="auto, and whatever else it 
 parser.add_argument("--json")
 wanted = parser.parse_args()
 take_precedence()
+chosen = wanted.only.replace(", ", "; ").split(",") if wanted.only else []
+chosen = [what.replace("; ", ", ") for what in chosen]
+unknown = [what for what in chosen if what not in (*FIXED, "moo", "auto")]
+if unknown:
+    parser.error(f"there is no '{unknown[0]}' on c1 and c2: take some of {'; '.join(FIXED)}; moo; auto")
 tithe = os.path.abspath(os.path.join(wanted.build, "tithe"))
 folder = tempfile.mkdtemp()
 os.environ["TITHE_THREADS"] = "1"
@@ -55,6 +60,21 @@ def rows_of(trace):
         return []
     with open(trace, encoding="utf-8") as file:
         return list(csv.DictReader(line for line in file if line.endswith("\n") and not line.startswith("#")))
+
+
+def last_row(trace):
+    """The last row there is, each time that it is asked; the file is read once."""
+    names, row, rest, place = None, None, "", 0
+    while True:
+        if os.path.exists(trace):
+            with open(trace, encoding="utf-8") as file:
+                file.seek(place)
+                text = file.read()
+                place = file.tell()
+            *lines, rest = (rest + text).split("\n")
+            for values in csv.reader(line for line in lines if line and not line.startswith("#")):
+                names, row = (names, dict(zip(names, values))) if names else (values, None)
+        yield row
 
 
 def phases_of(name):
@@ -75,16 +95,15 @@ def run(phases, column, options):
     writer = os.open(pipe, os.O_RDWR)
 
     def follow():
+        newest = last_row(trace)
         for first, seconds, rate in phases[1:]:
-            rows = rows_of(trace)
-            while not (rows and first <= float(rows[-1][column])):
+            while not (last := next(newest)) or float(last[column]) < first:
                 if ended.wait(0.02):
                     return
-                rows = rows_of(trace)
             if ended.wait(seconds):
                 return
             os.write(writer, f"0 {rate}\n".encode())
-            last = rows_of(trace)[-1]
+            last = next(newest)
             changed.append((int(last["step"]), float(last["seconds"])))
 
     thread = threading.Thread(target=follow)
@@ -118,7 +137,7 @@ def race(name):
     print("| what | seconds | steps | reached |\n|---|---|---|---|")
     found = []
     everything_here = {**FIXED, "moo": "--tuner moo", "auto": f"--tuner {wanted.tuner}"}
-    for what in wanted.only.split(",") if wanted.only else everything_here:
+    for what in chosen or everything_here:
         answer, rows, _ = run(phases, "epochs", f"{SLOWER} {everything_here[what]} --epochs {LONGEST} --target-loss {target!r}")
         found.append({"network": name, "what": what, "seconds": answer["seconds"], "steps": answer["steps"], "reached": answer["target_reached"],
                       "settings": settings_of(rows)})
@@ -127,7 +146,7 @@ def race(name):
             print(f"    step {step}, {seconds:.2f} s: {short(setting)}: {reason}")
     fixed = [f["seconds"] if f["reached"] else float("inf") for f in found if f["what"] in FIXED]
     for f in found:
-        if fixed and f["what"] not in FIXED:
+        if min(fixed, default=float("inf")) < float("inf") and f["what"] not in FIXED:
             slower = sum(f["seconds"] < one for one in fixed)
             print(f"{f['what']} over the best fixed setting: {f['seconds'] / min(fixed):.2f}, better than {slower} of {len(fixed)}")
     return found
@@ -156,7 +175,7 @@ def watch(name):
     for step, at, setting, reason in found:
         print(f"    step {step}, {at:.2f} s: {short(setting)}: {reason}")
     print(f"    {len(found) - 1} changes; milliseconds of a step from record to record: " + ", ".join(f"{1e3 * s[2]:.1f}" for s in speeds))
-    if name != "flapping":
+    if name != "flapping" and len(changed) == len(phases) - 1:
         step, seconds = changed[-1]
         later, after = [f for f in found if f[0] > step], [s for s in speeds if s[0] > step]
         if later:
@@ -171,6 +190,6 @@ def watch(name):
 everything = []
 for network in wanted.networks.split(","):
     everything += watch(network) if network in SHAPES else race(network)
-if wanted.json:
-    with open(wanted.json, "w", encoding="utf-8") as out:
-        json.dump(everything, out, indent=1)
+    if wanted.json:
+        with open(wanted.json, "w", encoding="utf-8") as out:
+            json.dump(everything, out, indent=1)

@@ -169,6 +169,8 @@ void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample 
     if (isnan(link->now.latency)) return;
     if (ping.bytes > 0 && isnan(fit_pings(link)) && link->ping_length < COMM_BLOCK) link->ping_length *= 2;
     double bandwidth = fit_rounds(link, link->rounds, MAX_POINTS);
+    if (!isnan(bandwidth))
+        memset(link->pings, 0, sizeof link->pings); /* of another time, once rounds do not tell */
     if (isnan(
             bandwidth)) { /* nothing is known to have changed, but a link is not slower than its rounds show */
         bandwidth = fit_pings(link);

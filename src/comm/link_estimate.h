@@ -15,10 +15,10 @@ struct tithe_link_estimate {
     tithe_link now; /* latency is that of the slowest link */
     double noise;   /* seconds that a short message usually takes more than that */
     double newest;  /* bandwidth, by the rounds of the last report alone; NAN: they do not tell */
-    double
-        probe_bytes; /* sent for this estimate so far, by all processes; not in their sent_bytes: reports and probes, */
-    double look_bytes; /* and meetings that nobody needed for anything else, without reports */
-    double met_bytes;  /* of the last meeting, without its report */
+    /* Sent for this estimate so far, by all processes; not in their sent_bytes: */
+    double probe_bytes; /* reports and probes, */
+    double look_bytes;  /* and for a tuner, messages before the first step and meetings without reports */
+    double met_bytes;   /* of the last meeting, without its report */
     /* what it is made of: the last few updates, and the last few probes */
     link_sample rounds[LINK_WINDOW * LINK_ROUNDS], pings[LINK_PINGS];
     unsigned reports, pinged, answered; /* so far */

@@ -112,7 +112,7 @@ typedef struct exchange_control {
     bool live;
     bool told; /* by the caller what the link is; otherwise it is watched here */
     tithe_link_estimate estimate;
-    unsigned reports; /* of these, that were heeded */
+    unsigned reports, answered; /* of these, and of its probes, that were heeded */
     long_messages longest;
     double left, usual;
     double busy, coding; /* seconds in codecs: up to then, and usually of a step */
@@ -206,8 +206,8 @@ static inline bool ti_link_is_known(const tithe_link *link)
 const tithe_collective *ti_control_collective(void);
 double ti_control_cost(const tithe_exchange *ex);
 double ti_control_seconds(const tithe_exchange *ex, const tithe_link *link);
-/* The next check-in is due after `look` steps; 0: when it can be paid for. `keeps`: and no later than it was. And the next
- * look at the link. */
+/* The next check-in is due after `look` steps; 0: when it can be paid for. `keeps`: and, if it can be paid for, no later than it was. And
+ * the next look at the link, likewise. */
 void ti_control_plan(tithe_exchange *ex, unsigned look, bool keeps);
 void ti_control_plan_watch(tithe_exchange *ex);
 

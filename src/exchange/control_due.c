@@ -87,10 +87,10 @@ void ti_control_plan(tithe_exchange *ex, unsigned look, bool keeps)
     const bool watches = ti_control_watches(c);
     const bool curious =
         watches || c->tuner->explores || c->settings.all[c->now].waits > 0 || promises_much(c, cost);
-    const double before = keeps ? (double)c->next + 1 - ex->step : INFINITY;
+    const double before = keeps && c->next >= ex->step ? (double)c->next + 1 - ex->step : INFINITY;
     double apart = fmax(fmin(fmax(APART, grown), before), paid);
     /* At the start most is to be learned; but where steps are timed the first ones say little. */
-    if (!c->looked && curious) apart = watches ? APART : 2;
+    if (!c->looked && curious) apart = fmin(watches ? APART : 2, before);
     if (look) apart = fmin(look, before);
     c->next = c->settled ? UINT32_MAX : ex->step + (uint32_t)apart - 1;
     ti_control_plan_watch(ex);
@@ -107,10 +107,12 @@ static bool is_in_doubt(const tithe_link_estimate *e)
 void ti_control_plan_watch(tithe_exchange *ex)
 {
     exchange_control *c = ex->control;
+    const uint32_t before = c->watch;
     c->watch = UINT32_MAX;
     if (!ti_control_watches(c)) return;
     const double cost = ti_link_meet_seconds(ex->config.comm, &c->link),
                  paid = steps_until(c->watched + cost, SHARE_OF_LINK, c->took, c->seconds[c->now]);
-    const bool doubts = is_in_doubt(&c->estimate) || c->longest.claim > 0;
-    c->watch = ex->step + (uint32_t)fmax(doubts ? STEPS_TRIED : WATCH, paid) - 1;
+    const double doubted = is_in_doubt(&c->estimate) || c->longest.claim > 0 ? STEPS_TRIED : WATCH,
+                 kept = before >= ex->step ? (double)before + 1 - ex->step : INFINITY;
+    c->watch = ex->step + (uint32_t)fmax(fmin(doubted, kept), paid) - 1;
 }

@@ -31,17 +31,19 @@ static tithe_status ping(tithe_comm *comm, unsigned rank, uint64_t length, doubl
 
 /* Longer messages until one tells, or none does: then the link is as fast as the longest says, at least. */
 static tithe_status probe_rank(tithe_comm *comm, unsigned rank, tithe_link *link, uint64_t *longest,
-                               tithe_error *error)
+                               double *sent, tithe_error *error)
 {
     tithe_status status = TITHE_OK;
     double least = INFINITY, seconds = 0;
     for (unsigned i = 0; i < SHORT_PINGS && !status; i++) {
         status = ping(comm, rank, 1, &seconds, error);
         least = fmin(least, seconds);
+        *sent += 2;
     }
     uint64_t length = FIRST_PING;
     for (; !status; length *= 8) {
         status = ping(comm, rank, length, &seconds, error);
+        *sent += (double)length + 1; /* a byte comes back */
         if (seconds - least > LONG_ENOUGH || 8 * length > LAST_PING) break;
     }
     *link = (tithe_link){.latency = least / 2, .bandwidth = (double)length / fmax(seconds - least, 1e-6)};
@@ -62,7 +64,8 @@ static tithe_status probe(tithe_exchange *ex, tithe_link *link, uint64_t *longes
     for (unsigned i = 0; i < count && !status; i++) {
         tithe_link here = {0};
         uint64_t length = 0;
-        status = probe_rank(comm, first + i * others / count, &here, &length, error);
+        status = probe_rank(comm, first + i * others / count, &here, &length,
+                            &ex->control->estimate.look_bytes, error);
         link->latency = fmax(link->latency, here.latency);
         if (here.bandwidth < link->bandwidth) *longest = length;
         link->bandwidth = fmin(link->bandwidth, here.bandwidth);
@@ -149,11 +152,11 @@ tithe_status ti_control_start(tithe_exchange *ex, tithe_error *error)
     if (!c || c->follows || !comm->transport || comm->local == comm->size) return TITHE_OK;
     tithe_link link;
     uint64_t longest = 0;
+    c->estimate = ti_link_start();
     tithe_status status = probe(ex, &link, &longest, error);
     c->longest = (long_messages){.bytes = (double)longest, .bandwidth = link.bandwidth};
     if (!status) status = time_codecs(ex, error);
     c->live = true;
-    c->estimate = ti_link_start();
     c->estimate.reports_next = true; /* the first look is to see it */
     return status ? status : ti_control_link(ex, &link, 0, error);
 }
@@ -180,6 +183,7 @@ tithe_status ti_control_met(tithe_exchange *ex, tithe_error *error)
 {
     if (!ti_control_estimate(ex) || !(ex->control->compute > 0)) return TITHE_OK; /* what do steps take? */
     take_link(ex->control);
+    ti_control_plan_watch(ex); /* there may be a doubt */
     return ti_control_reconsider(ex, error);
 }
 
@@ -198,6 +202,7 @@ tithe_status ti_control_watch(tithe_exchange *ex, tithe_error *error)
     ti_control_learn(ex, of_steps[0] / ranks, of_steps[1] / ranks);
     c->watched += ti_link_meet_seconds(ex->config.comm, &c->link);
     c->timed = 0;
+    c->watch = UINT32_MAX; /* whoever decides now plans the next one */
     return TITHE_OK;
 }
 
@@ -234,7 +239,13 @@ void ti_control_heed(exchange_control *c)
     long_messages *l = &c->longest;
     const double bytes = c->settings.all[c->now].bytes, bandwidth = c->link.bandwidth;
     const bool wrong = l->claim > 0 && WRONG * bandwidth < l->claim;
+    const bool tells = !isnan(c->estimate.newest) || c->estimate.answered != c->answered;
+    c->answered = c->estimate.answered;
     if (!c->timed_all) return;
+    if (!tells) { /* nothing is known of these messages, and after some steps nobody asks any more */
+        if (c->timed_all > 4 * STEPS_TRIED) l->claim = 0;
+        return;
+    }
     if (wrong) l->lost += c->timed_all * excess(bytes, bandwidth, l->claim);
     if (bytes >= l->bytes) {
         l->bytes = bytes;

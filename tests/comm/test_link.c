@@ -125,7 +125,8 @@ static void noise_is_no_bandwidth(void **state)
         tithe_link_estimate link = ti_link_start();
         link.noise = noisy ? 2e-3 : 0;
         for (unsigned i = 0; i < 8; i++) report(&link, &m, &d, 1e4, 1); /* 0.8 ms, up to twice as long */
-        expect(!isnan(link.now.bandwidth) == !noisy, "noise %g: bandwidth %g", link.noise, link.now.bandwidth);
+        expect(!isnan(link.now.bandwidth) == !noisy, "noise %g: bandwidth %g", link.noise,
+               link.now.bandwidth);
     }
 }
 
@@ -165,6 +166,23 @@ static void old_probes_are_no_limit(void **state)
         for (unsigned i = 0; i < 4; i++) report(&link, &m, &d, 4000, 1);
         expect(link.now.bandwidth >= 4000 / 6e-4, "rounds: %g bytes/s", link.now.bandwidth);
     }
+}
+
+/* Once rounds have told, what probes said before counts no more, also when rounds are short again. */
+static void rounds_outdate_probes(void **state)
+{
+    (void)state;
+    made_up m = {1e-3, 2.5e5, 0.03, 0, 0};
+    dice d = {19};
+    const link_sample none[LINK_ROUNDS] = {{0}};
+    tithe_link_estimate link = ti_link_start();
+    for (unsigned i = 0; i < LINK_PINGS; i++)
+        ti_link_learn(&link, m.latency, none, (link_sample){1e5, taken(&m, &d, 1e5) + m.latency, 2, i / 2});
+    assert_true(is_near(link.now.bandwidth, m.bandwidth, 0.15));
+    m.bandwidth = 1.25e7;
+    for (unsigned i = 0; i < 4; i++) report(&link, &m, &d, 125000, 1);
+    for (unsigned i = 0; i < 4; i++) report(&link, &m, &d, 200, 1);
+    expect(is_near(link.now.bandwidth, m.bandwidth, 0.2), "%g bytes/s", link.now.bandwidth);
 }
 
 /* One report of another link is told apart, the second one is believed. */
@@ -377,6 +395,7 @@ int main(void)
         cmocka_unit_test(noise_is_no_bandwidth),
         cmocka_unit_test(a_link_is_not_slower_than_it_shows),
         cmocka_unit_test(old_probes_are_no_limit),
+        cmocka_unit_test(rounds_outdate_probes),
         cmocka_unit_test(two_reports_that_agree_are_believed),
         cmocka_unit_test(probes_grow_until_they_tell),
         cmocka_unit_test(all_ranks_hold_the_same_and_counts_stay),

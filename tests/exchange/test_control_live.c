@@ -176,6 +176,35 @@ static void a_restless_link_puts_off_no_check_in(void **state)
     expect(met[0] > 4 && 2 * met[1] >= met[0], "%u check-ins, and %u on a restless link", met[0], met[1]);
 }
 
+/* Whoever could not learn from a check-in, since a rank had nothing to say, has another one. */
+static void a_check_in_in_vain_is_not_the_last(void **state)
+{
+    (void)state;
+    static float update[N];
+    tithe_comm comm = ranks_here(RANKS);
+    tithe_exchange *ex = exchange_of(&comm, "tuner=auto");
+    exchange_control *c = ex->control;
+    tithe_error error = {0};
+    unsigned met = 0, vain = 0;
+    tell(ex, 1e-3, 1e6);
+    c->took = 1e3; /* so much that check-ins can be paid for */
+    for (size_t i = 0; i < c->settings.count; i++) c->so_far[i] = 1e3;
+    for (unsigned k = 0; k < 200; k++) {
+        float *x = gradients_make(RANKS, N, k);
+        const bool skips = c->next == k && !vain;
+        for (unsigned r = 0; r < RANKS; r++)
+            expect(!(skips && r == 1 ? tithe_exchange_skip(ex, r, GAMMA, &error)
+                                     : tithe_exchange_put(ex, r, 0, x + (size_t)r * N, GAMMA, &error)),
+                   "%s", error.text);
+        expect(!tithe_exchange_finish(ex, update, &error), "%s", error.text);
+        vain += skips;
+        met += c->checked && !skips;
+        free(x);
+    }
+    expect(vain == 1 && met > 3, "%u check-ins after one in vain", met);
+    tithe_exchange_free(ex);
+}
+
 /* Who tells what the link is, even late, is believed: nobody looks any more. */
 static void a_link_that_is_told_is_not_watched(void **state)
 {
@@ -185,12 +214,18 @@ static void a_link_that_is_told_is_not_watched(void **state)
     size_t few, many;
     tithe_exchange *ex = timed_exchange(&comm, &few, &many);
     exchange_control *c = ex->control;
+    const tithe_link link = c->link;
+    ti_control_price(c);
+    c->decided_on = c->seconds[c->now];
+    c->took = 1e3; /* a look can be paid for */
     ti_control_plan_watch(ex);
+    assert_true(c->watch < 30);
     c->estimate.now = (tithe_link){.latency = 1e-6, .bandwidth = 1e11};
     for (unsigned k = 0; k < 30; k++) {
-        if (k == 3) tell(ex, 1e-2, 1e5);
+        c->next = UINT32_MAX;                               /* no check-in, which looks, too */
+        if (k == 3) tell(ex, link.latency, link.bandwidth); /* nothing that asks for a decision */
         step(ex, k, false, update, NULL);
-        expect(k < 3 || c->link.bandwidth == 1e5, "step %u: a link of %g bytes/s", k, c->link.bandwidth);
+        expect(c->link.bandwidth == link.bandwidth, "step %u: a link of %g bytes/s", k, c->link.bandwidth);
     }
     tithe_exchange_free(ex);
 }
@@ -267,6 +302,7 @@ int main(void)
                                        cmocka_unit_test(looks_at_the_link_are_paid_for),
                                        cmocka_unit_test(a_link_that_drops_is_seen),
                                        cmocka_unit_test(a_restless_link_puts_off_no_check_in),
+                                       cmocka_unit_test(a_check_in_in_vain_is_not_the_last),
                                        cmocka_unit_test(a_link_that_is_told_is_not_watched),
                                        cmocka_unit_test(looks_come_when_they_are_due),
                                        cmocka_unit_test(codecs_are_as_slow_as_in_steps)};
