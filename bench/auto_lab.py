@@ -30,7 +30,7 @@ FIXED = {
     **{f"top-k {keep} {values}": f"--codec topk:keep={keep}|{values} --feedback ec --scheme gather"
        for keep in (0.1, 0.01, 0.001, 0.0001) for values in ("natural", "sign")},
     **{f"AR-Top-k {keep}": f"--codec topk:keep={keep} --feedback ec --scheme artopk" for keep in (0.1, 0.01, 0.001, 0.0001)},
-    **{f"top-k {keep} natural, star": f"--codec topk:keep={keep}|natural --feedback ec --scheme star --downlink topk:keep={keep}|natural --downlink-feedback ec"
+    **{f"top-k {keep} natural star": f"--codec topk:keep={keep}|natural --feedback ec --scheme star --downlink topk:keep={keep}|natural --downlink-feedback ec"
        for keep in (0.01, 0.001)},
 }
 
@@ -45,11 +45,10 @@ parser.add_argument("--tuner", default="auto", help="auto, and whatever else it 
 parser.add_argument("--json")
 wanted = parser.parse_args()
 take_precedence()
-chosen = wanted.only.replace(", ", "; ").split(",") if wanted.only else []
-chosen = [what.replace("; ", ", ") for what in chosen]
+chosen = wanted.only.split(",") if wanted.only else []
 unknown = [what for what in chosen if what not in (*FIXED, "moo", "auto")]
 if unknown:
-    parser.error(f"there is no '{unknown[0]}' on c1 and c2: take some of {'; '.join(FIXED)}; moo; auto")
+    parser.error(f"there is no '{unknown[0]}' on c1 and c2: take some of {', '.join(FIXED)}, moo, auto")
 tithe = os.path.abspath(os.path.join(wanted.build, "tithe"))
 folder = tempfile.mkdtemp()
 os.environ["TITHE_THREADS"] = "1"

@@ -111,13 +111,20 @@ static bool tells(const link_sample *p, const tithe_link_estimate *link)
     return p->bytes > 0 && moving(p, link) > threshold(p, link);
 }
 
+static double longest_of(const link_sample *points, size_t all)
+{
+    double longest = 0;
+    for (size_t i = 0; i < all; i++) longest = fmax(longest, points[i].bytes);
+    return longest;
+}
+
 /* Not more than this share of the messages went slower; NAN: the one that stands there was too short to tell. One that was
  * held up looks like a telling one, so it is not for a single message to say that it tells. */
 static double fit(const tithe_link_estimate *link, const link_sample *points, size_t all, double share)
 {
-    double ratios[MAX_POINTS], slopes[MAX_POINTS * MAX_POINTS / 2], longest = 0;
+    double ratios[MAX_POINTS], slopes[MAX_POINTS * MAX_POINTS / 2];
+    const double longest = longest_of(points, all);
     size_t count = 0, telling = 0, pairs = 0;
-    for (size_t i = 0; i < all; i++) longest = fmax(longest, points[i].bytes);
     for (size_t i = 0; i < all; i++) {
         const link_sample *a = &points[i];
         if (a->bytes > 0 && 2 * a->bytes >= longest) {
@@ -147,15 +154,24 @@ static double fit_pings(const tithe_link_estimate *link)
 }
 
 /* What the rounds show that do not tell: slower than that, and half of the longest ones would have. */
-static double least_bandwidth(const tithe_link_estimate *link, const link_sample *rounds, size_t all)
+static double least_bandwidth(const tithe_link_estimate *link)
 {
-    double least[MAX_POINTS], longest = 0;
+    double least[MAX_POINTS];
+    const double longest = longest_of(link->rounds, MAX_POINTS);
     size_t count = 0;
-    for (size_t i = 0; i < all; i++) longest = fmax(longest, rounds[i].bytes);
-    for (size_t i = 0; i < all; i++)
-        if (rounds[i].bytes > 0 && 2 * rounds[i].bytes >= longest)
-            least[count++] = rounds[i].bytes / fmax(moving(&rounds[i], link), threshold(&rounds[i], link));
+    for (size_t i = 0; i < MAX_POINTS; i++) {
+        const link_sample *p = &link->rounds[i];
+        if (p->bytes > 0 && 2 * p->bytes >= longest)
+            least[count++] = p->bytes / fmax(moving(p, link), threshold(p, link));
+    }
     return count ? quantile(least, count, 0.5) : 0;
+}
+
+/* Where rounds do not tell: what probes say, or else what was known; but a link is not slower than its rounds show. */
+static double fit_besides(const tithe_link_estimate *link)
+{
+    const double pings = fit_pings(link), known = isnan(pings) ? link->now.bandwidth : pings;
+    return isnan(known) ? NAN : fmax(known, least_bandwidth(link));
 }
 
 void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample *rounds, link_sample ping)
@@ -169,14 +185,10 @@ void ti_link_learn(tithe_link_estimate *link, double latency, const link_sample 
     if (isnan(link->now.latency)) return;
     if (ping.bytes > 0 && isnan(fit_pings(link)) && link->ping_length < COMM_BLOCK) link->ping_length *= 2;
     double bandwidth = fit_rounds(link, link->rounds, MAX_POINTS);
-    if (!isnan(bandwidth))
+    if (isnan(bandwidth))
+        bandwidth = fit_besides(link);
+    else
         memset(link->pings, 0, sizeof link->pings); /* of another time, once rounds do not tell */
-    if (isnan(
-            bandwidth)) { /* nothing is known to have changed, but a link is not slower than its rounds show */
-        bandwidth = fit_pings(link);
-        if (isnan(bandwidth)) bandwidth = link->now.bandwidth;
-        if (!isnan(bandwidth)) bandwidth = fmax(bandwidth, least_bandwidth(link, link->rounds, MAX_POINTS));
-    }
     if (!isnan(bandwidth)) link->now.bandwidth = bandwidth;
 }
 
@@ -294,11 +306,11 @@ tithe_status ti_link_meet(tithe_comm *comm, tithe_link_estimate *link, double *v
     if (*latency > 0) link->now.latency = *latency;
     link->noise =
         *noise / (ti_comm_has_own_server(comm) ? comm->size : 1); /* of a chain its first rank knows it */
-    const double messages = 2.0 * (ti_comm_has_own_server(comm) ? comm->size : comm->size - 1);
-    const double cost = REPORT * sizeof(double) * messages;
     bool told = true;
     link->newest = NAN;
-    link->met_bytes = bytes_of_meeting(comm, count) - (reports ? cost : 0);
+    const size_t others = reports ? count - REPORT : count;
+    link->met_bytes = bytes_of_meeting(comm, others);
+    const double cost = bytes_of_meeting(comm, others + REPORT) - link->met_bytes;
     if (reports) {
         link->probe_bytes += cost;
         told = read_report(link, comm->size, report, *latency);

@@ -80,14 +80,13 @@ typedef struct exchange_control {
     double *seconds; /* of a step with each of them, */
     double *so_far;  /* and of all steps so far, if they had been made with it */
     size_t now;
-    tithe_link link; /* as it is now; NAN: not known */
-    double compute;  /* seconds of a step besides messages */
-    double right;    /* what messages take over what the link says they do: at most 1 */
-    double slow;     /* what codecs take in a step over what they took when they were timed alone */
-    tithe_view view; /* as it was last */
-    uint32_t next;   /* the step after which ranks tell each other what they saw, */
-    uint32_t
-        watch; /* and after which they look at the link and at what steps take, where nobody tells them */
+    tithe_link link;    /* as it is now; NAN: not known */
+    double compute;     /* seconds of a step besides messages */
+    double right;       /* what messages take over what the link says they do: at most 1 */
+    double slow;        /* what codecs take in a step over what they took when they were timed alone */
+    tithe_view view;    /* as it was last */
+    uint32_t next;      /* the step after which ranks tell each other what they saw, */
+    uint32_t watch;     /* and the one after which they look at the link and at what steps take */
     uint32_t since;     /* steps since they did that were looked back from */
     double spent, took; /* predicted seconds: of check-ins so far, of all steps so far, */
     double watched;     /* and of looking at the link */

@@ -11,8 +11,8 @@
 
 /* Of the time so far, for messages that turn out to be slower than shorter ones promised; and what is slower. */
 static const double TRIES = 0.01, WRONG = 1.25;
-static const double FORGETS = 17.0 / 16,
-                    FORGETS_IN = 20; /* how much faster longer messages may be, in so many steps */
+static const double FORGETS = 17.0 / 16, /* how much faster longer messages may be, */
+    FORGETS_IN = 20;                     /* in so many steps */
 
 /* ---- the link, by a few messages --------------------------------------------------------------------------- */
 
